@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from . import _program
-from ._errors import Error
+from ._errors import Error, NothingToTune
 from ._native import version
 from ._tuning import worth_measuring
 
@@ -49,7 +49,7 @@ class Unit:
     backend: str = "simulator"
     #: What is in the file that describes the part, where `soc` is the name of one; it goes where the unit goes.
     soc_file: Optional[bytes] = field(default=None, repr=False)
-    #: Digests of files that options or the backend name.
+    #: Digests of files that options, the backend or AOE_CALIBRATION name.
     files: Tuple[str, ...] = ()
 
     @property
@@ -100,8 +100,8 @@ def units_of(
     for option in options:
         _check_option(option)
     parts = [_part(soc) for soc in _named("--soc", socs)]
-    named_files = tuple(_digest(Path(text)) for text in [backend, *(option.partition("=")[2] for option in sorted(options))])
-    files = tuple(digest for digest in named_files if digest)
+    named = [backend, os.environ.get("AOE_CALIBRATION", ""), *(option.partition("=")[2] for option in sorted(options))]
+    files = tuple(digest for digest in map(_digest, map(Path, filter(None, named))) if digest)
     found: Dict[str, Tuple[Unit, Path]] = {}
     for model in map(Path, models):
         digest = _digest(model)
@@ -189,10 +189,8 @@ def _tune_in(folder: Path, unit: Unit, content: bytes) -> Tuple[Result, Optional
     environment = {"TUNE_BANK_PATH": str(bank), "ASCEND_WORK_PATH": str(folder)}
     try:
         _program.run([*_program.arguments_of(arguments), *unit.options], environment, dies_with_us=True)
-    except Error as error:
-        if "nothing to tune" in str(error):
-            return Result(**plain), pack(bank, [unit.key])
-        raise
+    except NothingToTune:
+        return Result(**plain), pack(bank, [unit.key])
     out = folder / "out"
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     if (out / _TO_MEASURE).is_dir():

@@ -26,7 +26,7 @@ from ._errors import Error
 from ._storage import Store, open_store
 from ._units import Odd, Result, Unit, as_json, bank_files, failed, pack, tune_file, units_of, unpack
 
-__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "join", "keep", "left", "main", "pull", "selected", "units_of"]
+__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "join", "keep", "left", "main", "pull", "selected", "stored", "units_of"]
 
 #: Suffixes of models in a folder, as for ``--model_path``; a file that is named is taken whatever its name.
 _MODELS = {".onnx", ".air", ".pb", ".pbtxt", ".prototxt"}
@@ -39,6 +39,16 @@ def keep(store: Store, result: Result, packed: Optional[bytes]) -> None:
         store.write(f"runs/{result.unit}.tar", packed)
 
 
+def stored(store: Store, unit: Unit, result: Result, packed: Optional[bytes]) -> Result:
+    """Stores and tells how a unit ended; one that cannot be stored has failed."""
+    try:
+        keep(store, result, packed)
+    except (Error, OSError) as error:
+        result = failed(unit, error)
+    print(result.line(), flush=True)
+    return result
+
+
 def finished(store: Store) -> Set[str]:
     """Keys of the units whose runs are in a store, joined or not, and can be joined: another's run is to be made again."""
     keys: Set[str] = set()
@@ -49,7 +59,7 @@ def finished(store: Store) -> Set[str]:
             continue
         with tempfile.TemporaryDirectory(prefix="libaoe-resume-") as folder:
             try:
-                keys.update(_merged(name, packed, Path(folder, "run"), Path(folder, "bank")))
+                keys.update(_merged(name, packed, Path(folder, "run"), Path(folder, "bank"))[0])
             except Odd:
                 continue
     return keys
@@ -68,6 +78,8 @@ class Joined(NamedTuple):
     units: int
     #: What lies below runs/ and was left there as it is, by name, and why.
     aside: Dict[str, str]
+    #: Records of runs of an earlier version that are known not to compute by now, and were not taken.
+    refused: int = 0
 
 
 def join(store: Store) -> Joined:
@@ -77,13 +89,14 @@ def join(store: Store) -> Joined:
     Of several joins at once the last one to look finds every object, and joins once more until only its own is left.
     """
     aside: Dict[str, str] = {}
+    told = 0
     while True:
         with tempfile.TemporaryDirectory(prefix="libaoe-join-") as folder:
             bank = Path(folder, "bank")
             gathered = _gather(store, Path(folder, "runs"), bank, aside)
             if gathered is None:
                 continue
-            sources, units = gathered
+            sources, units, refused = gathered
             if not sources:
                 return Joined(0, aside)
             packed = pack(bank, units)
@@ -93,61 +106,75 @@ def join(store: Store) -> Joined:
             for name in sources:
                 if name != mine:
                     store.delete(name)
+        told += refused
         if [name for name in store.names("runs") if name not in aside] == [mine]:
-            return Joined(len(units), aside)
+            return Joined(len(units), aside, told)
 
 
-def _gather(store: Store, folder: Path, bank: Path, aside: Dict[str, str]) -> Optional[Tuple[List[str], Set[str]]]:
+def _gather(store: Store, folder: Path, bank: Path, aside: Dict[str, str]) -> Optional[Tuple[List[str], Set[str], int]]:
     """Merges every run but those aside; None where it has to be done again: another join has taken one away since they were
     listed, or one was found that cannot be joined and whose half may be in the bank."""
     sources: List[str] = []
     units: Set[str] = set()
+    refused = 0
     for number, name in enumerate(name for name in store.names("runs") if name not in aside):
         packed = store.read(name)
         if packed is None:
             return None
         below = folder / str(number)
         try:
-            units.update(_merged(name, packed, below, bank))
+            found, left_out = _merged(name, packed, below, bank)
         except Odd as error:
             aside[name] = str(error)
             return None
+        units.update(found)
+        refused += left_out
         sources.append(name)
-    return sources, units
+    return sources, units, refused
 
 
-def _merged(name: str, packed: bytes, below: Path, bank: Path) -> List[str]:
-    """Merges one run, unpacked into a folder, into a bank and answers its units. `Odd` where not all of it is in the bank."""
+def _merged(name: str, packed: bytes, below: Path, bank: Path) -> Tuple[List[str], int]:
+    """Merges one run, unpacked into a folder, into a bank; answers its units, and how many records would not compute. `Odd`
+    where not all others are in the bank."""
     if not name.endswith(".tar"):
         raise Odd("it is no run of a fleet")
     below.mkdir(parents=True)
     units = unpack(packed, below)
-    missing = _merge_tree(below, bank)
+    missing, refused = _merge_tree(below, bank)
     if missing:
         raise Odd(missing[0])
-    return units
+    return units, refused
 
 
-def _merge_tree(source: Path, into: Path) -> List[str]:
+#: Records that would not compute of which a merge names each, with one warning; of further ones it says that there are more.
+_NAMED = 100
+
+
+def _merge_tree(source: Path, into: Path) -> Tuple[List[str], int]:
     """Merges a bank with all its parts: subgraph and gradient banks lie in it, operators' in a folder for each part. Answers
-    what was not taken of it."""
+    what was not taken of it, and how many records would not compute and are no loss."""
     files = [path.relative_to(source) for path in bank_files(source) if ".aoe" not in path.parts]
-    found = []
+    found, refused = [], 0
     for folder in sorted({file.parent for file in files}):
         try:
             done = merge([source / folder], into / folder)
         except Error as error:
             found.append(f"its {folder} cannot be merged: {error}")
             continue
-        if done.warnings or done.refused:
-            found.append(f"its {folder} holds what cannot be taken, {done.warnings + done.refused} times")
-    return found or [f"its {file} is no file of a bank" for file in files if not (into / file).is_file()]
+        damaged = done.warnings - min(done.refused, _NAMED + 1)
+        if damaged:
+            found.append(f"its {folder} holds what cannot be taken, {damaged} times")
+        elif not done.refused:
+            inside = (file for file in files if file.parent == folder)
+            found.extend(f"its {file} is no file of a bank" for file in inside if not (into / file).is_file())
+        refused += done.refused
+    return found, refused
 
 
 def _publish(store: Store, bank: Path) -> None:
     """The joined bank as files. In a folder they are merged into what is there, under the bank's locks."""
     if store.folder is not None:
-        missing = _merge_tree(bank, store.folder)
+        missing, _ = _merge_tree(bank, store.folder)
         if missing:
             raise Error(f"the bank in {store.folder} cannot take what was joined ({missing[0]}): mend it, and join again")
         return
@@ -171,7 +198,7 @@ def pull(store: Store, folder: Path) -> None:
             if content is not None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-        missing = _merge_tree(Path(copy), folder)
+        missing, _ = _merge_tree(Path(copy), folder)
         if missing:
             raise Error(f"the bank was pulled but for this: {'; '.join(missing)}: move it away or mend it, and pull again")
 
@@ -211,9 +238,11 @@ _AWAY = "move it away, or where it is a run tune its unit again (--resume), and 
 
 def finish(store: Store, results: Sequence[Result]) -> int:
     """Joins, says so, and answers the exit status."""
-    units, aside = join(store)
+    units, aside, refused = join(store)
     lost = sum(result.error is not None for result in results)
     print(f"{units} units in the bank" + (f", {lost} failed" if lost else ""), flush=True)
+    if refused:
+        print(f"[WARNING] {refused} records of earlier runs would not compute, and were left out", file=sys.stderr)
     for name, why in sorted(aside.items()):
         print(f"[ERROR] {name}: {why}; it was left there: {_AWAY}", file=sys.stderr)
     return 1 if lost or aside else 0
@@ -238,13 +267,7 @@ def _run(words: List[str]) -> int:
     store = open_store(given.bank)
     results = []
     for unit, model in left(store, selected(given), given.resume):
-        result, packed = tune_file(unit, model)
-        try:
-            keep(store, result, packed)
-        except (Error, OSError) as error:
-            result = failed(unit, error)
-        print(result.line(), flush=True)
-        results.append(result)
+        results.append(stored(store, unit, *tune_file(unit, model)))
     return finish(store, results)
 
 

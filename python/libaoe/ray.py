@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from ._errors import Error
 from ._storage import open_store
 from ._units import Result, Unit, failed, tune_unit
-from .fleet import arguments, finish, keep, left, selected
+from .fleet import arguments, finish, keep, left, selected, stored
 
 #: How often a task whose worker or node has died is started again.
 _RETRIES = 5
@@ -67,9 +67,7 @@ def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result
             if model not in models:
                 models[model] = ray.put(model.read_bytes())
         except OSError as error:
-            results.append(failed(unit, error))
-            keep(open_store(url), results[-1], None)
-            print(results[-1].line(), flush=True)
+            results.append(stored(open_store(url), unit, failed(unit, error), None))
             continue
         waiting[task.remote(unit, models[model], url)] = unit
     while waiting:

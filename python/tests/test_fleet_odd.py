@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import tarfile
 from pathlib import Path
 
 import pytest
-from conftest import SURE
+from conftest import ROOT, SURE
 from test_fleet import joined, run, runs, tree  # noqa: F401  # One is a fixture.
 
 from libaoe import _units, fleet
@@ -91,4 +92,22 @@ def test_the_unit_of_a_damaged_run_is_tuned_again(tmp_path: Path, runs: list[tup
     assert fleet.join(store).units == 0 and store.names("runs") == [f"runs/{result.unit}.tar"]
     told = run(*words, "--resume")
     assert told.returncode == 0 and " -> " in told.stdout, told.stdout + told.stderr
+    assert tree(tmp_path / "bank") == tree(joined(tmp_path / "other", [(result, whole)]))
+
+
+def test_records_that_would_not_compute_cost_a_run_nothing_else(
+    tmp_path: Path, runs: list[tuple[Result, bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    result, whole = next((result, run) for result, run in runs if b"unified_bank/" in run)
+    units = _units.unpack(whole, tmp_path / "unpacked")
+    bank = next(path for path in (tmp_path / "unpacked").rglob("*_runtime_kb.json"))
+    line = (ROOT / "tests" / "command_line" / "stand_ins" / bank.name).read_text()
+    record = json.loads(line)
+    record["knowledge"]["baseM"] = 8192
+    bank.write_text(bank.read_text() + json.dumps(record, separators=(",", ":")) + "\n")
+    store = open_store(str(tmp_path / "bank"))
+    store.write("runs/old.tar", _units.pack(tmp_path / "unpacked", units))
+    assert fleet.main(["join", str(tmp_path / "bank")]) == 0
+    out, err = capsys.readouterr()
+    assert out == "1 units in the bank\n" and err.startswith("[WARNING] 1 records of earlier runs would not compute"), err
     assert tree(tmp_path / "bank") == tree(joined(tmp_path / "other", [(result, whole)]))

@@ -23,7 +23,7 @@ def key(soc: str = "Ascend910B2", job: str = "2", option: str = "--seed=1", back
     return unit.key
 
 
-def test_whatever_changes_the_result_is_another_unit(tmp_path: Path) -> None:
+def test_whatever_changes_the_result_is_another_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part, switches, plugin = tmp_path / "my.json", tmp_path / "switches", tmp_path / "plugin.so"
     said = f"--fusion_switch_file={switches}"
     for file in (part, switches, plugin):
@@ -37,6 +37,8 @@ def test_whatever_changes_the_result_is_another_unit(tmp_path: Path) -> None:
         file.write_text("2")
     after = [key(str(part)), key(option=said), key(backend=str(plugin))]
     others = [key(), key(backend="ascend"), key("Ascend310P3"), key(job="1"), key(option="--seed=2"), key(model=SURE)]
+    monkeypatch.setenv("AOE_CALIBRATION", str(switches))
+    others.append(key())
     assert len({*before, *after, *others}) == len(before + after + others)
 
 
@@ -73,7 +75,7 @@ def test_runs_with_keys_of_before_are_joined(tmp_path: Path) -> None:
     store = open_store("bank")
     store.write(f"runs/{old}.tar", _units.pack(tmp_path / "unpacked", [old]))
     assert fleet.finished(store) == {old}
-    assert fleet.join(store) == (1, {}) and fleet.finished(store) == {old}
+    assert fleet.join(store) == (1, {}, 0) and fleet.finished(store) == {old}
 
 
 def test_a_unit_that_surprises_fails_by_name_and_the_rest_is_joined() -> None:
