@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, RESNET50, ROOT, SURE
+from conftest import LLAMA, RESNET50, ROOT, SURE, TRAINING
 
 import libaoe
 
@@ -71,6 +71,8 @@ def test_the_kernels_of_a_network_add_up() -> None:
     assert sum(group.count for group in listed.groups) == listed.count == 76
     assert listed.total_us == pytest.approx(sum(group.count * group.us for group in listed.groups))
     assert libaoe.kernels(RESNET50.read_bytes(), soc="Ascend910B2").groups == listed.groups
+    # What is in a model tells its format, in memory too.
+    assert libaoe.kernels(TRAINING.read_bytes(), soc="Ascend910B2").groups == libaoe.kernels(TRAINING, soc="Ascend910B2").groups
     with pytest.raises(libaoe.InvalidGraph) as raised:
         libaoe.kernels(b"no model")
     assert raised.value.code == 7
