@@ -17,7 +17,7 @@ mod tests;
 mod vector;
 
 pub use canonical::canonical_json;
-pub use conv::{Conv, ConvKind, Depth};
+pub use conv::{Conv, ConvKind, Depth, FEW_CHANNELS};
 pub use conv_tiling::{ConvRecord, ConvTiling, Place};
 pub use cube::{CubeShape, k0};
 pub(crate) use legality::bias_bytes;
