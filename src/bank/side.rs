@@ -150,7 +150,9 @@ impl Side {
 
     /// The same of all that another side file says.
     pub fn take_all(&mut self, other: &Side, soc_fields: Option<u64>) {
-        other.by_key.values().flatten().for_each(|theirs| self.take_better(theirs, soc_fields));
+        for theirs in other.by_key.values().flatten() {
+            self.take_better(theirs, soc_fields);
+        }
     }
 
     /// Adds a measurement where none is known of its record, or a worse one.

@@ -197,7 +197,9 @@ impl Job {
         let times = || {
             let operator = if let Form::Unified(operator) = name.form { Some(operator) } else { None };
             let mut times = Times { operator, side: file.side()?, soc_fields };
-            sides.iter().for_each(|side| times.side.take_all(side, soc_fields));
+            for side in &sides {
+                times.side.take_all(side, soc_fields);
+            }
             Ok(times)
         };
         self.run_as(&unified::Bank::parse, &times, &mut |bank| records = file.records_of(bank), transaction, outcome)?;

@@ -207,7 +207,9 @@ fn of_unified_records_a_prediction_takes_no_place_of_a_time_that_was_measured() 
     let turned = [place.at("two"), place.at("one")];
     for (name, order) in [("a", [0, 1]), ("b", [1, 0])] {
         let into = place.at(name);
-        order.into_iter().for_each(|source| drop(merge(&turned[source..=source], &into, &[]).unwrap()));
+        for source in order {
+            merge(&turned[source..=source], &into, &[]).unwrap();
+        }
         assert_eq!(unified_at(&into.join(UNIFIED)), unified_at(&path), "{name}");
     }
     place.file(&format!("one/{side}"), "garbage");
