@@ -48,6 +48,14 @@ def test_a_bank_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert raised.value.code == 1010
 
 
+def test_a_bank_that_goes_away_is_a_file_error(bank: Path) -> None:
+    with libaoe.Bank(bank, soc="Ascend910B2") as opened:
+        bank.rename(bank.with_name("elsewhere"))
+        with pytest.raises(libaoe.FileError, match="unified_bank") as raised:
+            opened.records()
+    assert (raised.value.code, raised.value.id) == (1004, "EG0011")
+
+
 def test_a_merge_takes_all_of_one_bank_into_another_and_a_second_one_nothing(bank: Path, tmp_path: Path) -> None:
     records = len(libaoe.Bank(bank, soc="Ascend910B2").records())
     source, into = bank / "Ascend910B2" / "unified_bank", tmp_path / "merged"

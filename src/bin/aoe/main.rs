@@ -66,9 +66,6 @@ use exit_status::{DONE, FAILED, MISUSED};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The variable by which a program that runs this one asks for the status of an error, which the exit status does not tell.
-const STATUS_LINE: &str = "AOE_STATUS_LINE";
-
 fn main() -> ExitCode {
     let console = Arc::new(Console::default());
     // A limit of file sizes fails the write, which says so; unheard, the signal would end the process on the spot.
@@ -78,9 +75,6 @@ fn main() -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             console.error(&error);
-            if std::env::var_os(STATUS_LINE).is_some_and(|value| value == "1") {
-                console.notice("STATUS", &format!("{} {}", error.status() as i32, error.status().name()));
-            }
             ExitCode::from(match error.status() {
                 Status::InvalidOptionAttr => MISUSED,
                 Status::Cancelled => interrupt::EXIT_STATUS,

@@ -115,11 +115,13 @@ fn an_error_says_its_status_where_a_program_asks_for_it() {
     let place = Place::new();
     std::fs::write(place.path("no.onnx"), "no model").unwrap();
     let net = model("resnet50.onnx");
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 6] = [
         (&["kernels", "no.onnx"], 1, "7 AOE_ERROR_INVALID_GRAPH"),
         (&["kernels", &net, "--soc_version=Ascend1"], 2, "11 AOE_ERROR_INVALID_OPTION_ATTR"),
         (&["kernels", &net, "--no_such_option"], 2, "11 AOE_ERROR_INVALID_OPTION_ATTR"),
         (&["llm", "nowhere.json"], 1, "1004 AOE_ERROR_IO"),
+        // Commands of banks go on after an error, and tell it themselves.
+        (&["bank", "show", "nowhere.json"], 2, "1004 AOE_ERROR_IO"),
         (&["--model", &net, "--job_type=4"], 1, "8 AOE_ERROR_NON_OPTIMIZE_GRAPH"),
     ];
     for (arguments, status, told) in cases {
