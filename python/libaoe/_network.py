@@ -83,6 +83,8 @@ class Served:
     products: List[Dict[str, Any]] = field(repr=False)
     #: Bank files that records were written to.
     files: List[Path]
+    #: The same of the bank with records that a device has to decide about.
+    to_measure: List[Path]
     report: Dict[str, Any] = field(repr=False)
 
     def frame(self) -> "pandas.DataFrame":
@@ -127,6 +129,8 @@ def llm(
     those of ``aoe llm``: ``tensor_parallel=4, batch=[1, 8], prompt=[512, 2048], quantization="w8a8"``."""
     without(options, {"json": _FORM, "cases": _FORM})
     given = options_of(options, soc=("soc_version", soc))
+    if options.get("output") is not None:
+        given["output"] = path_of("output", options["output"])  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="libaoe-") as folder:
         file = _program.path_argument(_config_file(config, folder))
         environment = {} if bank is None else {"TUNE_BANK_PATH": bank_folder(bank, given)}
@@ -139,6 +143,7 @@ def llm(
         points=_points(report["figures"], report["with_records"] or report["figures"]),
         products=report["products"],
         files=[Path(file) for file in report["files"]],
+        to_measure=[Path(file) for file in report["to_measure"]],
         report=report,
     )
 

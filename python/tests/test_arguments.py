@@ -82,6 +82,7 @@ def test_the_bank_of_a_language_model_beside_another_in_the_environment_is_refus
         (lambda: libaoe.kernels(RESNET50, against=""), "against"),
         (lambda: llm(bank=""), "bank"),
         (lambda: llm(config=""), "config"),
+        (lambda: llm(output=""), "output"),
         (lambda: libaoe.Bank(""), "path"),
         (lambda: libaoe.Bank(".", soc=""), "soc"),
         (lambda: libaoe.merge("", "into"), "sources"),

@@ -69,6 +69,7 @@ def test_a_language_model_is_priced_and_its_products_recorded(tmp_path: Path) ->
     served = libaoe.llm(LLAMA, soc="Ascend910B2", bank=tmp_path / "bank", batch=[1, 4], prompt=512, trials=20)
     assert [(point.batch, point.prompt) for point in served.points] == [(1, 512), (4, 512)]
     assert all(0 < point.tuned_tpot_us <= point.tpot_us for point in served.points)
+    assert served.to_measure == [Path(file) for file in served.report["to_measure"]]
     assert served.products and all(file.is_relative_to(tmp_path / "bank") for file in served.files)
     with pytest.raises(libaoe.FileError, match="num_hidden_layers"):
         libaoe.llm({"model_type": "llama"})
