@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import RESNET50, SURE
+from conftest import BERT, PART, SURE
 from test_fleet import SMALL, bucket, s3, tree  # noqa: F401  # Two are fixtures.
 
 from libaoe import _program, fleet
@@ -20,8 +20,8 @@ from libaoe._storage import open_store
 pytest.importorskip("ray", reason="ray is not installed")
 
 #: A folder with other models, for a longer run.
-MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SURE, RESNET50]
-UNITS = [*map(str, MODELS), "--soc", "Ascend910B4,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
+MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SURE, BERT]
+UNITS = [*map(str, MODELS), "--soc", f"{PART},Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
 EXPECTED = 4 * len(MODELS)
 
 
