@@ -213,7 +213,7 @@ fn attributes_of_the_wrong_type_or_range_are_refused_by_name() {
         node("MaxPool", &["x"], &["r"], &[("kernel_shape", Value::Ints(kernel)), ("pads", Value::Ints(pads))])
     };
     refused(&pool(vec![3, 0], vec![0; 4]), &["MaxPool_0", "`kernel_shape`", "0"]);
-    refused(&pool(vec![3; 4], vec![0; 8]), &["MaxPool_0", "4 spatial"]);
+    refused(&pool(vec![3; 4], vec![0; 8]), &["MaxPool_0", "4 numbers for 2 spatial"]);
     refused(&pool(vec![3; 2], vec![0; 3]), &["MaxPool_0", "`pads`"]);
     let cast = node("Cast", &["x"], &["r"], &[("to", Value::Int(1 << 40))]);
     refused(&cast, &["Cast_0", "`to`"]);
