@@ -250,20 +250,17 @@ fn three_axes(
     let dense = dense.filter(|&(stored, _)| {
         stated.block != Some(stored) || lengths.is_none_or(|lengths| lengths.each(batch, stored, "a page").is_ok())
     });
-    let (kv_heads, columns) = match dense {
-        Some((stored, key_width)) => {
-            let found = (key_width / depth).clamp(1, heads);
-            agree("num_key_value_heads", stated.kv_heads, found, "the key")?;
-            let columns = match lengths {
-                Some(lengths) => mean(&lengths.each(batch, stored, "the keys")?),
-                None => stored,
-            };
-            (found, columns)
-        }
-        None => {
-            let pages = Pages::of(&keys.shape, depth, stated, notes)?;
-            (pages.kv_heads, pages.columns(batch, lengths, notes)?)
-        }
+    let (kv_heads, columns) = if let Some((stored, key_width)) = dense {
+        let found = (key_width / depth).clamp(1, heads);
+        agree("num_key_value_heads", stated.kv_heads, found, "the key")?;
+        let columns = match lengths {
+            Some(lengths) => mean(&lengths.each(batch, stored, "the keys")?),
+            None => stored,
+        };
+        (found, columns)
+    } else {
+        let pages = Pages::of(&keys.shape, depth, stated, notes)?;
+        (pages.kv_heads, pages.columns(batch, lengths, notes)?)
     };
     Ok(Form { batch: batch.max(1), heads, kv_heads, rows: rows.max(1), columns: columns.max(1), depth })
 }

@@ -33,13 +33,13 @@ pub(super) fn notes(op: &str, inputs: &[Operand], attrs: Option<&Map<String, Val
     if !is_attention(op) {
         return Vec::new();
     }
-    let statistic = inputs.iter().find(is_statistic);
+    let statistic = inputs.iter().find(|o| is_statistic(o));
     // What fails is told as an error.
     Stated::of(op, attrs).and_then(|stated| Form::of(q, keys, statistic, &stated)).map_or_else(|_| Vec::new(), |f| f.1)
 }
 
 /// The maximum and the sum of each row are kept: [batch, heads, rows, 8].
-fn is_statistic(o: &&Operand) -> bool {
+fn is_statistic(o: &Operand) -> bool {
     o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8
 }
 
@@ -54,7 +54,7 @@ pub(super) fn workload(kernel: &Kernel, attrs: Option<&Map<String, Value>>) -> R
     if q.shape.is_empty() || keys.shape.is_empty() {
         return Err(kernel.error("query and key need axes"));
     }
-    let statistic = kernel.inputs.iter().chain(&kernel.outputs).find(is_statistic);
+    let statistic = kernel.inputs.iter().chain(&kernel.outputs).find(|o| is_statistic(o));
     let stated = Stated::of(op, attrs).map_err(|reason| kernel.error(reason))?;
     let (form, _) = Form::of(q, keys, statistic, &stated).map_err(|reason| kernel.error(reason))?;
     let Form { batch, heads, kv_heads, rows, columns, depth } = form;
