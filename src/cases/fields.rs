@@ -1,6 +1,6 @@
 //! The fields of a case by name: which there are, which were meant, which are not used.
 
-use super::conv;
+use super::{conv, operands};
 use serde_json::{Map, Value};
 
 /// Cube work by its sizes.
@@ -76,10 +76,8 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let attrs = case.get(ATTRS).and_then(Value::as_object);
     let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
     let is_record = case.contains_key("tiling");
-    let is_conv = case.get("op").and_then(Value::as_str).is_some_and(|op| {
-        let fused = op.strip_prefix("FusionOp_").and_then(|parts| parts.split('_').next());
-        conv::kind(fused.unwrap_or(op)).is_some()
-    });
+    let lead = case.get("op").and_then(Value::as_str).and_then(|op| operands::parts(op).next());
+    let is_conv = lead.is_some_and(|lead| conv::kind(lead).is_some());
     let slides = |name: &str| is_conv && conv::ATTRIBUTES.contains(&name);
     let counts = |name: &str| is_record || AXES.contains(&name) || WINDOWS.contains(&name) || slides(name);
     let is_used = |name: &String| if name == "perm" { is_transpose } else { counts(name) };

@@ -44,10 +44,8 @@ pub(super) fn workload(
     if let Some(fused) = attention::workload(&kernel, stated.attrs)? {
         return Ok(fused);
     }
-    // TBE names a fused kernel after its parts.
-    let name = op.strip_prefix("FusionOp_").unwrap_or(op);
-    let parts: Vec<&str> = if name.len() < op.len() { name.split('_').collect() } else { vec![op] };
-    let first = parts.first().copied().unwrap_or(op);
+    let mut parts = parts(op);
+    let first = parts.next().unwrap_or(op);
     let lead = if let Some(matmul) = product::workload(first, &kernel, stated.transposes)? {
         matmul
     } else if let Some(conv) = conv::workload(first, &kernel, stated.attrs)? {
@@ -59,8 +57,17 @@ pub(super) fn workload(
     if first == "FusedDbnDw" {
         pieces.push(epilogue("BNTrainingReduceGrad", &kernel));
     }
-    pieces.extend(parts.iter().skip(1).map(|part| epilogue(part, &kernel)));
+    pieces.extend(parts.map(|part| epilogue(part, &kernel)));
     Ok(if pieces.len() == 1 { pieces.swap_remove(0) } else { Workload::Fused(pieces) })
+}
+
+/// The parts of a kernel, which TBE names a fused one after: `FusionOp_Conv2D_ReLU`.
+pub(super) fn parts(op: &str) -> impl Iterator<Item = &str> {
+    let (fused, alone) = match op.strip_prefix("FusionOp_") {
+        Some(names) => (Some(names.split('_')), None),
+        None => (None, Some(op)),
+    };
+    fused.into_iter().flatten().chain(alone)
 }
 
 /// A later part of a fused kernel: works on the first part's result, and brings operands of its own.

@@ -1,6 +1,7 @@
 //! The launches of a run, in their order and grouped.
 
 use crate::profile::{Kernel, Run, shapes, types_and_formats};
+use crate::tune::UNKNOWN;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -38,6 +39,13 @@ pub struct Unknown {
     pub op_type: String,
     /// Why, where the reader of the model knew.
     pub reason: Option<String>,
+}
+
+impl Unknown {
+    /// Why it is not known, in words.
+    pub fn why(&self) -> &str {
+        self.reason.as_deref().unwrap_or(UNKNOWN)
+    }
 }
 
 /// What a kernel is, as a profile tells it.

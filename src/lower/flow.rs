@@ -89,11 +89,8 @@ pub fn written_bytes(workload: &Workload) -> u64 {
     match workload {
         Workload::Collective(w) => w.bytes,
         Workload::Fused(parts) => parts.last().map_or(0, written_bytes),
-        _ => match (workload.cube(), workload.operands()) {
-            (Some(cube), _) => {
-                let results = workload.cube_results().unwrap_or_default();
-                results.saturating_mul(u64::from(cube.out_dtype.bits())).div_ceil(8)
-            }
+        _ => match (workload.cube().zip(workload.cube_results()), workload.operands()) {
+            (Some((cube, results)), _) => results.saturating_mul(u64::from(cube.out_dtype.bits())).div_ceil(8),
             (None, operands) => operands.map_or(0, |(_, outputs)| outputs.iter().map(Operand::bytes).sum()),
         },
     }

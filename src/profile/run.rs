@@ -126,11 +126,14 @@ pub enum Engine {
 impl Engine {
     /// What runs a workload on a part.
     pub fn of(workload: &Workload, soc: &Soc) -> Engine {
-        let has_vector = |parts: &[Workload]| parts.iter().any(|part| !part.is_cube());
+        // What fixpipe does behind cube work takes no vector core.
+        let takes_vector_cores = |parts: &[Workload]| {
+            soc.arch.is_split() && parts.iter().any(|part| !part.is_cube()) && !workload.leaves_by_fixpipe()
+        };
         match workload {
             Workload::Collective(_) => Engine::Communication,
             _ if !Engine::has_vector_cores(soc) => Engine::AiCore,
-            Workload::Fused(parts) if workload.is_cube() && soc.arch.is_split() && has_vector(parts) => Engine::MixAic,
+            Workload::Fused(parts) if workload.is_cube() && takes_vector_cores(parts) => Engine::MixAic,
             _ if workload.is_cube() => Engine::AiCore,
             _ => Engine::AiVectorCore,
         }

@@ -228,13 +228,17 @@ impl Observer for Live<'_> {
         let tuned = tuned.behind(self.subgraphs.as_ref());
         // Nothing is finished within a search.
         let written = if progress.searching > 0 { Ok(false) } else { self.file.update(|| result(tuned)) };
-        let is_written = matches!(written, Ok(true));
-        let begun = Instant::now();
-        let published = written.and_then(|written| if written { self.tell(tuned) } else { Ok(()) });
-        if is_written {
-            // The report of thousands of operators takes longer than the file.
-            self.file.count(begun.elapsed());
-        }
+        let published = match written {
+            Ok(true) => {
+                let begun = Instant::now();
+                let told = self.tell(tuned);
+                // The report of thousands of operators takes longer than the file.
+                self.file.count(begun.elapsed());
+                told
+            }
+            Ok(false) => Ok(()),
+            Err(error) => Err(error),
+        };
         self.follow(published, progress);
     }
 }

@@ -11,7 +11,7 @@ use crate::graph::{Format, Graph, Node, NodeId, TensorDesc, WHY_UNMAPPED};
 use crate::lower::{Fused, Kernel, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::Variant;
+use crate::tune::{UNKNOWN, Variant};
 use crate::workload::Workload;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ fn nothing_known(graph: &Graph, node: &Node) -> Error {
     let why = match (node.attrs.str(WHY_UNMAPPED).filter(|_| !node.mapped), read) {
         (Some(why), _) => why.to_owned(),
         (None, Some(dtype)) => format!("how its operator works on {dtype} is not known"),
-        (None, None) => "how its operator works is not known".to_owned(),
+        (None, None) => UNKNOWN.to_owned(),
     };
     let reason = format!("leaves nothing to tune: {why}, and there is no other kernel{meant}");
     Error::graph(format!("node `{}` ({})", node.name, node.origin_type), reason)

@@ -21,7 +21,6 @@ impl Job {
             cache: None,
             places: None,
             unit: 1.0,
-            by_default: false,
             plain: false,
             record: Some(record),
         }
@@ -47,9 +46,8 @@ impl Job {
         let is_open = cache.is_none() && missed.is_none();
         let places = case.places()?.or_else(|| (is_open && !case.is_exact()).then(|| constants(&workload)).flatten());
         let unit = if case.is_repository_row() { crate::sim::record::unit(soc) } else { 1.0 };
-        let by_default = case.schedule.is_none() && !case.is_exact();
         let plain = case.has_plain_operands();
-        Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, by_default, plain, record: None })
+        Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, plain, record: None })
     }
 }
 

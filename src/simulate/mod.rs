@@ -43,8 +43,6 @@ pub struct Job {
     pub places: Option<Places>,
     /// Microseconds of the unit that the answer is in: rows of tiling repositories have one of their own.
     pub unit: f64,
-    /// Whether the case leaves the tiling to CANN.
-    pub by_default: bool,
     /// Whether the operands are plain matrices that TBE's kernel turns into fractals.
     pub plain: bool,
     /// The convolution's tiling from a repository, where the case has one.
@@ -231,7 +229,6 @@ impl Job {
 
     fn model(&self, soc: &Soc, constants: &Constants) -> Result<Model> {
         let model = Model::with_constants(&self.workload, soc, constants)?;
-        let model = if self.by_default { model.with_kept_tiling() } else { model };
         let model = if self.plain { model.with_plain_operands() } else { model };
         let model = match self.cache {
             Some(cache) => model.with_cache(cache),

@@ -36,7 +36,7 @@ pub use finding::Finding;
 pub use opat::opat;
 pub use operators::{OpatJob, ToMeasure};
 pub use outcome::{
-    BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, Unsaved,
+    BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, UNKNOWN, Unsaved,
 };
 pub use progress::Progress;
 pub use settings::{Interrupt, OpFilter, OpatSettings};

@@ -144,6 +144,9 @@ pub struct TunedNode {
     pub launches: u32,
 }
 
+/// Why an operator runs no kernel that has a time, where the reader of the model says nothing else.
+pub const UNKNOWN: &str = "how its operator works is not known";
+
 /// A node of which it is not known how its operator works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedKernel {
@@ -161,7 +164,7 @@ impl SkippedKernel {
     /// Which node it is and why it is none of Ascend's, in words.
     pub fn in_words(&self) -> String {
         let Self { name, origin_type, .. } = self;
-        let why = self.reason.as_deref().unwrap_or("how its operator works is not known");
+        let why = self.reason.as_deref().unwrap_or(UNKNOWN);
         format!("node `{name}` ({origin_type}): {why}")
     }
 }

@@ -136,6 +136,13 @@ fn what_the_kernel_has_not_is_refused() {
         let error = Tiling::from_schedule(&schedule, &image(4)).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
+    let depthwise = Conv { groups: 64, cout: 64, ..image(4) };
+    let joined = CubeSchedule {
+        single: Extents { n: 16, k: depthwise.cube().k, batch: depthwise.cube().batch, ..s.single },
+        ..s
+    };
+    let error = Tiling::from_schedule(&joined, &depthwise).unwrap_err().to_string();
+    assert!(error.contains("joins groups of less than a block"), "{error}");
     assert!(Tiling { n_dim: 0, ..rows() }.schedule(&image(4)).is_err());
     assert!(Tiling { iterate_mn_order: 2, ..rows() }.schedule(&image(4)).is_err());
 }

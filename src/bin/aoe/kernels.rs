@@ -93,9 +93,9 @@ fn listed(listing: &Listing) -> Vec<String> {
         let passes: Vec<String> = ub_fusion.iter().map(|(pass, count)| format!("{count} {pass}")).collect();
         lines.push(format!("Fused: {}", passes.join(", ")));
     }
-    for Unknown { name, op_type, reason } in unknown.iter().take(UNKNOWN) {
-        let why = reason.as_deref().unwrap_or("how its operator works is not known");
-        lines.push(format!("No time: `{}` ({}): {}", printable(name), printable(op_type), printable(why)));
+    for node in unknown.iter().take(UNKNOWN) {
+        let Unknown { name, op_type, .. } = node;
+        lines.push(format!("No time: `{}` ({}): {}", printable(name), printable(op_type), printable(node.why())));
     }
     if unknown.len() > UNKNOWN {
         lines.push(format!("         and {} more; --json has all", unknown.len() - UNKNOWN));

@@ -4,11 +4,9 @@ use super::window::{Sizes, Stated};
 use super::{ConvKind, Kernel};
 use crate::graph::Format;
 use crate::status::Result;
-use crate::workload::{Conv, Operand};
+use crate::workload::{Conv, FEW_CHANNELS, Operand};
 use serde_json::{Map as JsonMap, Value};
 
-/// Channels of a block where a filter holds few input channels side by side instead of padding each tap.
-const FEW_CHANNELS: u64 = 4;
 /// Taps and channels that one filter block holds then.
 const FILTER_BLOCK: u64 = 16;
 

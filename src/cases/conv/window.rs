@@ -76,26 +76,10 @@ impl Stated {
             if to > most {
                 return Err(kernel.error(format!("{reach} taps on a {name} of {from} give at most {most}, not {to}")));
             }
-            let needed_at = |stride: u64| (to - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(from);
-            let stride = match (self.strides, self.pads) {
-                (Some(strides), _) => strides[axis],
-                // With padding known, the sizes leave one.
-                (None, Some(pads)) if to > 1 => {
-                    let padded = from.saturating_add(pads[2 * axis]).saturating_add(pads[2 * axis + 1]);
-                    (padded.saturating_sub(reach) / (to - 1)).max(1)
-                }
-                // The largest that asks for no more padding than the filter reaches over an edge.
-                _ => {
-                    let mut stride = (from as f64 / to as f64).round().max(1.0) as u64;
-                    while stride > 1 && needed_at(stride) > reach - 1 {
-                        stride -= 1;
-                    }
-                    stride
-                }
-            };
-            let needed = needed_at(stride);
-            let [before, after] =
-                self.pads.map_or([needed / 2, needed - needed / 2], |pads| [pads[2 * axis], pads[2 * axis + 1]]);
+            let pads = self.pads.map(|pads| [pads[2 * axis], pads[2 * axis + 1]]);
+            let stride = self.strides.map_or_else(|| read_off([from, to], reach, pads), |strides| strides[axis]);
+            let needed = needed([from, to], reach, stride);
+            let [before, after] = pads.unwrap_or([needed / 2, needed - needed / 2]);
             let padded = from.saturating_add(before).saturating_add(after);
             let given = padded.checked_sub(reach).map_or(0, |left| left / stride + 1);
             if given != to && (self.pads.is_some() || self.strides.is_some()) {
@@ -109,6 +93,25 @@ impl Stated {
         }
         Ok(window)
     }
+}
+
+/// Padding of both sides together with which so many pixels give so many.
+fn needed([from, to]: [u64; 2], reach: u64, stride: u64) -> u64 {
+    (to - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(from)
+}
+
+/// The stride that sizes leave: with padding known the only one, else the largest that asks for no more padding than the
+/// filter reaches over an edge.
+fn read_off([from, to]: [u64; 2], reach: u64, pads: Option<[u64; 2]>) -> u64 {
+    if let (Some([before, after]), true) = (pads, to > 1) {
+        let padded = from.saturating_add(before).saturating_add(after);
+        return (padded.saturating_sub(reach) / (to - 1)).max(1);
+    }
+    let mut stride = (from as f64 / to as f64).round().max(1.0) as u64;
+    while stride > 1 && needed([from, to], reach, stride) > reach - 1 {
+        stride -= 1;
+    }
+    stride
 }
 
 /// The numbers of an attribute, each at least `least`.

@@ -104,13 +104,15 @@ pub(super) fn fused(batch: i64, soc: &str) -> Run {
     Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run()
 }
 
-/// The network on the 910B2, its first product with the rectifier behind it in one kernel.
+/// The network on the 910B2, its first product with a GELU behind it in one kernel, on both kinds of cores.
 pub(super) fn mixed() -> Run {
     let soc = soc("Ascend910B2");
     let mut variants = [variant(1 << 14, &soc)];
     let kernels = &mut variants[0].lowered.kernels;
     let relu = kernels.remove(1);
-    kernels[0].workload = Workload::Fused(vec![kernels[0].workload.clone(), relu.workload]);
+    let Workload::Vector(mut gelu) = relu.workload else { panic!("{:?}", relu.workload) };
+    gelu.op_type = "Gelu".into();
+    kernels[0].workload = Workload::Fused(vec![kernels[0].workload.clone(), Workload::Vector(gelu)]);
     kernels[0].fused.push(relu.node);
     Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run()
 }

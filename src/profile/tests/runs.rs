@@ -120,13 +120,16 @@ fn a_view_between_the_parts_of_a_kernel_is_neither_read_nor_left() {
 fn the_engine_follows_from_the_work_and_the_cores() {
     let product = || Workload::MatMul(MatMul::new(64, 64, 64));
     let operand = || Operand::new([64 * 64], DataType::Float16);
-    let relu = Vector { op_type: "Relu".into(), inputs: vec![operand()], outputs: vec![operand()] };
-    let relu = || Workload::Vector(relu.clone());
+    let vector =
+        |op: &str| Workload::Vector(Vector { op_type: op.into(), inputs: vec![operand()], outputs: vec![operand()] });
+    let relu = || vector("Relu");
     let reduce = Workload::Collective(Collective { kind: CollectiveKind::AllReduce, bytes: 1 << 20 });
-    let fused = Workload::Fused(vec![product(), relu()]);
+    let fused = Workload::Fused(vec![product(), vector("Gelu")]);
     let on = |soc: &str| [&product(), &relu(), &fused, &reduce].map(|work| Engine::of(work, &super::soc(soc)));
     assert_eq!(on("Ascend910B2"), [Engine::AiCore, Engine::AiVectorCore, Engine::MixAic, Engine::Communication]);
     assert_eq!(on("Ascend910A"), [Engine::AiCore, Engine::AiCore, Engine::AiCore, Engine::Communication]);
+    let by_fixpipe = Workload::Fused(vec![product(), vector("Cast"), relu()]);
+    assert_eq!(Engine::of(&by_fixpipe, &soc("Ascend910B2")), Engine::AiCore);
     // Vector cores beside those that do both.
     assert_eq!(on("Ascend310P3"), [Engine::AiCore, Engine::AiVectorCore, Engine::AiCore, Engine::Communication]);
 }

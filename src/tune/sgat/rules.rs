@@ -7,7 +7,7 @@
 use super::network::Network;
 use crate::graph::DataType;
 use crate::soc::Arch;
-use crate::workload::{Conv, MatMul, MatMulKernel, Operand, Workload};
+use crate::workload::{Conv, MatMul, MatMulKernel, Operand, Workload, passes_fixpipe};
 
 /// The pass of CANN that fuses a scope, under the name that subgraph banks and `fusion_result.json` know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -142,17 +142,6 @@ const ACTIVATIONS: &[&str] = &[
     "PRelu",
     "Power",
 ];
-
-/// Whether fixpipe does all of this on the way out: a conversion, then an activation, at most one of each.
-fn passes_fixpipe(ops: &[&str]) -> bool {
-    let converts = |op: &str| matches!(op, "Cast" | "AscendQuant" | "AscendDequant" | "AscendRequant");
-    let activates = |op: &str| matches!(op, "Relu" | "LeakyRelu" | "PRelu");
-    match ops {
-        [one] => converts(one) || activates(one),
-        [first, second] => converts(first) && activates(second),
-        _ => false,
-    }
-}
 
 /// Whether elementwise kernels of a part join each other at all, and this one may be among them. Comparisons and
 /// selections may not: CANN's operator descriptions give kernels of conditions no pattern that its pass knows.

@@ -24,7 +24,6 @@ mod work;
 
 pub use constants::Constants;
 pub use counts::Counts;
-pub use cube::keeps_tiling;
 pub use place::Places;
 pub use served::served_start_us;
 pub use vector::{missed_of_made, setups_us};
@@ -313,16 +312,6 @@ impl Model {
     pub fn with_plain_operands(mut self) -> Model {
         if let Piece::Cube(p) = &mut self.first {
             p.turn_operands();
-        }
-        self
-    }
-
-    /// The same product with the tiling that CANN takes by itself, where that is another kernel's: of up to eight rows by a B
-    /// that is stored by its columns it keeps tilings of TBE.
-    #[must_use]
-    pub fn with_kept_tiling(mut self) -> Model {
-        if let Piece::Cube(p) = &mut self.first {
-            p.take_turns(self.soc.ai_core_cnt);
         }
         self
     }

@@ -19,12 +19,13 @@ pub fn buffer_flag(b: Buffers) -> u32 {
 /// Fails where a schedule has what the kernels have not.
 pub fn check_form(op_type: &str, s: &CubeSchedule, w: &Conv) -> Result<()> {
     let b = s.buffers;
-    let groups = w.cube().batch.div_ceil(s.cores.batch.max(1).into());
+    let (shape, groups) = (w.cube(), w.groups.max(1));
     let rules = [
+        (shape.batch == groups, "how the kernel joins groups of less than a block of channels is not known"),
         (s.l0.k_a == s.l0.k_b, "L0A and L0B hold different depths"),
         (u64::from(s.used_cores) == s.cores.tasks(), "a core has several tasks"),
-        (s.cores.k == 1 && s.split_k == SplitK::None && s.single.k == w.cube().k, "k is split"),
-        (s.single.batch == groups, "the groups are not dealt evenly"),
+        (s.cores.k == 1 && s.split_k == SplitK::None && s.single.k == shape.k, "k is split"),
+        (s.single.batch == groups.div_ceil(s.cores.batch.max(1).into()), "the groups are not dealt evenly"),
         (s.l2 == L2Tiling::default(), "core tasks are grouped for L2"),
         (s.output == OutputPath::Direct, "the result leaves the core in a way of its own"),
         ([b.l1_a, b.l1_b, b.l0_a, b.l0_b, b.l0_c].iter().all(|n| (1..=2).contains(n)), "neither 1 nor 2 buffers"),

@@ -8,7 +8,7 @@ use aoe_graph::{DataType, Format};
 /// Columns of a block of results.
 const FRACTAL: u64 = 16;
 /// Channels of a block of `NC1HWC0_C04`, where kernel positions share a block of the cube's.
-const FEW_CHANNELS: u64 = 4;
+pub const FEW_CHANNELS: u64 = 4;
 
 /// Which of the three kernels of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -125,12 +125,17 @@ impl Conv {
 
     /// Elements of x and of y in memory; `in_blocks` where the part's kernel reads and writes whole blocks of channels.
     pub fn stored(&self, in_blocks: bool) -> [u64; 2] {
-        let depth = self.depth.map_or(1, |depth| depth.kernel).max(1);
+        let depth = self.depth_taps();
         let whole = |channels: u64, block: u64| if in_blocks { round_up(channels, block) } else { channels };
         let of =
             |channels: u64, h: u64, w: u64| self.batch.saturating_mul(channels).saturating_mul(h.saturating_mul(w));
         let x = whole(self.cin / depth, self.block()).saturating_mul(depth);
         [of(x, self.hi, self.wi), of(whole(self.cout, FRACTAL), self.ho, self.wo)]
+    }
+
+    /// Taps of the axis that was folded into the channels.
+    fn depth_taps(&self) -> u64 {
+        self.depth.map_or(1, |depth| depth.kernel).max(1)
     }
 
     /// Channels of a pixel that lie together.
@@ -165,7 +170,7 @@ impl Conv {
     /// fill whole blocks, for a block of channels is multiplied as a whole. Saturates for absurd sizes.
     pub fn cube(&self) -> CubeShape {
         let groups = self.groups.max(1);
-        let depth = self.depth.map_or(1, |depth| depth.kernel).max(1);
+        let depth = self.depth_taps();
         let (cin, cout) = (self.cin / groups / depth, self.cout / groups);
         let block = self.block();
         let (inner, outer) = if self.kind == ConvKind::BackpropInput { (cout, cin) } else { (cin, cout) };
@@ -196,6 +201,35 @@ impl Conv {
     }
 }
 
+#[cfg(test)]
+impl Conv {
+    /// A convolution of so many square images by square filters at stride 1, which keeps their size, for tests.
+    pub(crate) fn image(kind: ConvKind, batch: u64, [cin, cout]: [u64; 2], side: u64, taps: u64) -> Conv {
+        Conv {
+            kind,
+            batch,
+            cin,
+            hi: side,
+            wi: side,
+            cout,
+            ho: side,
+            wo: side,
+            kh: taps,
+            kw: taps,
+            stride: [1; 2],
+            pads: [taps / 2; 4],
+            dilation: [1; 2],
+            groups: 1,
+            dtype: DataType::Float16,
+            out_dtype: DataType::Float16,
+            bias: false,
+            format: Format::Nchw,
+            hf32: false,
+            depth: None,
+        }
+    }
+}
+
 /// Fewest groups of so many channels that fill whole blocks.
 fn parts(channels: u64, block: u64) -> u64 {
     // Blocks are powers of two, so what they share with a count is its lowest bits.
@@ -221,28 +255,8 @@ mod tests {
     use super::*;
 
     fn image(kind: ConvKind, cin: u64, cout: u64, groups: u64) -> Conv {
-        Conv {
-            kind,
-            batch: 2,
-            cin,
-            hi: 28,
-            wi: 28,
-            cout,
-            ho: 14,
-            wo: 14,
-            kh: 3,
-            kw: 3,
-            stride: [2; 2],
-            pads: [1; 4],
-            dilation: [1; 2],
-            groups,
-            dtype: DataType::Float16,
-            out_dtype: DataType::Float16,
-            bias: false,
-            format: Format::Nchw,
-            hf32: false,
-            depth: None,
-        }
+        let image = Conv::image(kind, 2, [cin, cout], 28, 3);
+        Conv { ho: 14, wo: 14, stride: [2; 2], groups, ..image }
     }
 
     fn extents(conv: &Conv) -> [u64; 4] {

@@ -17,7 +17,7 @@ mod tests;
 mod vector;
 
 pub use canonical::canonical_json;
-pub use conv::{Conv, ConvKind, Depth};
+pub use conv::{Conv, ConvKind, Depth, FEW_CHANNELS};
 pub use conv_tiling::{ConvRecord, ConvTiling, Place};
 pub use cube::{CubeShape, k0};
 pub(crate) use legality::bias_bytes;
@@ -49,6 +49,17 @@ pub enum Workload {
     Fused(Vec<Workload>),
 }
 
+/// Whether fixpipe does all of this on the way out: a conversion, then an activation, at most one of each.
+pub fn passes_fixpipe(ops: &[&str]) -> bool {
+    let converts = |op: &str| matches!(op, "Cast" | "AscendQuant" | "AscendDequant" | "AscendRequant");
+    let activates = |op: &str| matches!(op, "Relu" | "LeakyRelu" | "PRelu");
+    match ops {
+        [one] => converts(one) || activates(one),
+        [first, second] => converts(first) && activates(second),
+        _ => false,
+    }
+}
+
 impl Workload {
     /// Ascend operator type that the workload came from (the first piece's, for a fused one).
     pub fn op_type(&self) -> &str {
@@ -70,6 +81,13 @@ impl Workload {
             Workload::Fused(parts) => parts.iter().find_map(Workload::product_kernel),
             _ => None,
         }
+    }
+
+    /// Whether it is cube work whose results fixpipe changes on their way out, and no core else.
+    pub fn leaves_by_fixpipe(&self) -> bool {
+        let Workload::Fused(parts) = self else { return false };
+        let [first, rest @ ..] = parts.as_slice() else { return false };
+        first.is_cube() && passes_fixpipe(&rest.iter().map(Workload::op_type).collect::<Vec<_>>())
     }
 
     /// Element type of what it works on: its first operand's; `None` where it has none.

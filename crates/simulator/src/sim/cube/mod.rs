@@ -33,8 +33,8 @@ const MAX_ELEMENTS: f64 = 1e15;
 const MOST_FETCHES: f64 = 4.0;
 /// The block that CANN's default tilings of `MatMulV3` begin with, in rows and columns of C.
 const START_BLOCK: [f64; 2] = [128.0, 256.0];
-/// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
-/// same from one row to eight, whatever n is, and less for sixteen.
+/// Rows of A up to which a B stored by its columns comes panel after panel: published times are the same from one row to
+/// eight, and less for sixteen.
 const FEW_ROWS: u64 = 8;
 /// Columns of a core that pass in one go there.
 const TURN_COLUMNS: f64 = 32.0;
@@ -117,16 +117,6 @@ impl Traits {
     }
 }
 
-/// Whether CANN has a kernel of `MatMulV3` on a 910B run with a tiling that it keeps of TBE, and not by its public rules:
-/// products of few rows whose B lies by columns take a time of their own in measurements, whatever the rules choose.
-pub fn keeps_tiling(w: &MatMul, soc: &Soc) -> bool {
-    w.batch <= 1
-        && w.m <= FEW_ROWS
-        && w.trans_b
-        && w.b_format != Format::FractalNz
-        && matmul_v3::Product::of(w, soc).is_some()
-}
-
 impl Problem {
     pub(super) fn matmul(w: &MatMul, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
         let shape = w.cube();
@@ -154,6 +144,7 @@ impl Problem {
             operands,
             footprint,
             bytes: footprint,
+            in_turns: if matmul_v3.is_some() { problem.in_turns(w, soc) } else { 0.0 },
             matmul_v3,
             quant,
             ..problem
@@ -272,13 +263,15 @@ impl Problem {
         (self.footprint, self.bytes) = ((self.footprint - saved).max(0.0), (self.bytes - saved).max(0.0));
     }
 
-    /// Has the kernel run with the tiling that CANN keeps of TBE for so few rows, on so many cores; see [`keeps_tiling`].
-    pub(super) fn take_turns(&mut self, cores: u32) {
-        let few = self.m <= FEW_ROWS as f64;
-        if self.matmul_v3.is_some() && self.batch <= 1.0 && few && self.b.lies_by_columns() {
-            let tiles = if (self.n / f64::from(cores.max(1))).ceil() <= TURN_COLUMNS { 1.0 } else { 2.0 };
-            self.in_turns = tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz;
+    /// Microseconds that `MatMulV3` takes at least for one product of few rows whose plain B lies by columns: panel comes
+    /// after panel, none loaded ahead, whatever n is. No published time tells of a tiling that escapes it.
+    fn in_turns(&self, w: &MatMul, soc: &Soc) -> f64 {
+        if w.batch > 1 || w.m > FEW_ROWS || !w.trans_b || w.b_format == Format::FractalNz {
+            return 0.0;
         }
+        let columns = (self.n / f64::from(soc.ai_core_cnt.max(1))).ceil();
+        let tiles = if columns <= TURN_COLUMNS { 1.0 } else { 2.0 };
+        tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz
     }
 
     /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.

@@ -94,11 +94,6 @@ impl Side {
         }
     }
 
-    /// Whether it is a plain matrix whose rows run along k: of B, one that is stored by its columns.
-    pub fn lies_by_columns(&self) -> bool {
-        matches!(self.layout, Layout::RowsAlongK)
-    }
-
     /// A feature map under a kernel of `taps` positions, each pixel of which serves `reuse` of them.
     pub fn window(shape: &CubeShape, taps: f64, reuse: f64) -> Side {
         let k0 = shape.k0() as f64;

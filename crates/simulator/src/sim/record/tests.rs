@@ -3,7 +3,7 @@
 use super::price;
 use crate::soc::Soc;
 use crate::workload::{Conv, ConvKind, ConvRecord, ConvTiling, Place};
-use aoe_graph::{DataType, Format};
+use aoe_graph::Format;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -24,28 +24,8 @@ fn tiling([m, n, k]: [u32; 3], [by_batch, by_m, by_n]: [u32; 3], buffers: u32) -
 
 fn image(kind: ConvKind, batch: u64, [cin, cout]: [u64; 2], side: u64, taps: u64, stride: u64) -> ConvRecord {
     let results = (side - 1) / stride + 1;
-    let conv = Conv {
-        kind,
-        batch,
-        cin,
-        hi: side,
-        wi: side,
-        cout,
-        ho: results,
-        wo: results,
-        kh: taps,
-        kw: taps,
-        stride: [stride; 2],
-        pads: [taps / 2; 4],
-        dilation: [1; 2],
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
-        bias: false,
-        format: Format::Nc1hwc0,
-        hf32: false,
-        depth: None,
-    };
+    let image = Conv::image(kind, batch, [cin, cout], side, taps);
+    let conv = Conv { ho: results, wo: results, stride: [stride; 2], format: Format::Nc1hwc0, ..image };
     ConvRecord { conv, depthwise: false, fused_operands: 0.0, tiling: tiling([4, 2, 1], [1, 2, 1], 2) }
 }
 

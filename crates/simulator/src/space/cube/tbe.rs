@@ -18,9 +18,8 @@ pub(super) struct Whole {
     k: u64,
     /// Elements of k of one channel block with all kernel positions.
     block: u64,
-    /// Columns and inner extent as the schedule counts them.
+    /// Columns as the schedule counts them.
     schedule_n: u64,
-    schedule_k: u64,
 }
 
 impl Whole {
@@ -38,18 +37,17 @@ impl Whole {
         let shape = w.cube();
         let k0 = shape.k0();
         let positions = w.kh.saturating_mul(w.kw).max(1);
-        let (channels, columns, pixels) = match w.kind {
-            ConvKind::Forward => (w.cin / groups, w.cout / groups, w.ho.saturating_mul(w.wo)),
-            _ => (w.cout, w.cin, w.hi.saturating_mul(w.wi)),
+        let pixels = match w.kind {
+            ConvKind::Forward => w.ho.saturating_mul(w.wo),
+            _ => w.hi.saturating_mul(w.wi),
         };
         Some(Whole {
             images: w.batch.max(1),
             pixels: pixels.max(1),
-            n: round_up(columns, F),
-            k: round_up(channels, k0).saturating_mul(positions),
+            n: round_up(shape.n, F),
+            k: shape.k,
             block: k0.saturating_mul(positions),
             schedule_n: shape.n.max(1),
-            schedule_k: shape.k,
         })
     }
 
@@ -95,7 +93,7 @@ impl Whole {
     /// Fewest steps that make a panel of A.
     pub fn least_steps(&self, base: u64) -> u64 {
         let whole_blocks = self.block / gcd(self.block, base.max(1));
-        whole_blocks.min(self.schedule_k.div_ceil(base.max(1))).max(1)
+        whole_blocks.min(self.k.div_ceil(base.max(1))).max(1)
     }
 
     /// Whether core tasks of so many pixels are whole images, or even runs of L0 tiles of one.
@@ -111,7 +109,7 @@ impl Whole {
     /// Whether panels of so many steps are whole blocks that leave nothing of k over.
     fn cuts_k(&self, steps: u64, base: u64, block: u64) -> bool {
         let depth = steps.saturating_mul(base);
-        depth >= self.schedule_k || depth.is_multiple_of(block) && self.k.is_multiple_of(depth)
+        depth >= self.k || depth.is_multiple_of(block) && self.k.is_multiple_of(depth)
     }
 }
 

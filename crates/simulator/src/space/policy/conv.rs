@@ -3,12 +3,12 @@
 //! Those of `Conv3DV2` on 910B are public. TBE's rules for the others are closed, and so are those of `Conv2DV2`:
 //! what is here for them is what their kernels' structure asks for: one core task a
 //! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
-//! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less. Convolutions, but for the
-//! filter's gradient, and products of the 910B are dealt by cube and loads together, at the part's L2 rate: a deal that only
+//! axis; the widest L0 tile; filters kept in L1 where they fit and are read again. Convolutions, but for the filter's
+//! gradient, and products of the 910B are dealt by cube and loads together, at the part's L2 rate: a deal that only
 //! spares cube steps has each core read nearly all of the weights, and a gain over such a default is none.
 
 use crate::soc::{Arch, Soc};
-use crate::space::cube::{F, Limits, Tiling, align_steps, round_up};
+use crate::space::cube::{F, Limits, Tiling, round_up};
 use crate::tiling::Platform;
 use crate::tiling::conv3d_v2::{self, Problem, Record};
 use crate::workload::{Conv, ConvKind, CubeShape, Extents, LoopOrder, OutputPath, Schedule, SplitK};
@@ -84,7 +84,7 @@ fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
         split_k: if single.k < shape.k { SplitK::MultiCore } else { SplitK::None },
         output: OutputPath::Direct,
     };
-    fill_l1(&mut tiling, &limits);
+    fill_l1(&mut tiling, &limits, soc.arch);
     tiling
 }
 
@@ -183,21 +183,33 @@ fn l0_tile(single: &Extents, limits: &Limits, widest: u64, buffers: u64) -> (u64
     (even(single.m, rows.clamp(F, 512)), n)
 }
 
-/// Fills L1: all filters where they take at most half of it, else K steps for both sides.
-fn fill_l1(tiling: &mut Tiling, limits: &Limits) {
+/// L0 steps of k from which it comes in two panels. On the first parts a transfer costs as much
+/// as bringing some 40 kB (`transfer_cycles_c100`).
+fn long_steps(arch: Arch) -> u64 {
+    if matches!(arch, Arch::C100 | Arch::M200) { 12 } else { 4 }
+}
+
+/// Fills L1: all filters where further tiles read them again and they take at most half of it, else as many K steps of both
+/// sides as it holds twice.
+fn fill_l1(tiling: &mut Tiling, limits: &Limits, arch: Arch) {
     let base_k = u64::from(tiling.base_k);
     let base_tiles = tiling.single.k.div_ceil(base_k).max(1);
-    let steps = |base: u32, bytes: u64| (bytes / 2 / (u64::from(base) * base_k * limits.es)).clamp(1, base_tiles);
+    let steps =
+        |bytes: u64, base: u32| (bytes / 2 / (u64::from(base) * base_k * limits.es)).clamp(1, base_tiles) as u32;
     let whole_n = round_up(tiling.single.n, u64::from(tiling.base_n));
     let filters = whole_n.saturating_mul(round_up(tiling.single.k, limits.k0)).saturating_mul(limits.es);
-    if filters <= limits.l1 / 2 {
+    let read_again = tiling.single.m > u64::from(tiling.base_m);
+    if read_again && filters <= limits.l1 / 2 {
         tiling.full_b = true;
-        tiling.step_ka = steps(tiling.base_m, limits.l1 - filters) as u32;
+        tiling.step_ka = steps(limits.l1 - filters, tiling.base_m);
         // A's rows stay while the columns pass.
         tiling.order = LoopOrder::NFirst;
         return;
     }
-    let mut both = [tiling.base_m, tiling.base_n].map(|base| steps(base, limits.l1 / 2) as u32);
-    align_steps(&mut both);
-    [tiling.step_ka, tiling.step_kb] = both;
+    // Even panels. Where a core has one tile, at least two of them: the second comes while the first is multiplied.
+    let most = steps(limits.l1, tiling.base_m.saturating_add(tiling.base_n));
+    let one_tile = !read_again && tiling.single.n <= u64::from(tiling.base_n) && tiling.single.batch == 1;
+    let least = if one_tile && base_tiles >= long_steps(arch) { 2 } else { 1 };
+    let panels = base_tiles.div_ceil(most.into()).max(least);
+    [tiling.step_ka, tiling.step_kb] = [base_tiles.div_ceil(panels) as u32; 2];
 }

@@ -2,7 +2,6 @@
 
 use super::super::product::is_matmul_v3;
 use super::{batch, conv, default_policy, quant, vector};
-use crate::sim::keeps_tiling;
 use crate::soc::Soc;
 use crate::tiling::{Platform, matmul_v3};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
@@ -12,8 +11,6 @@ use crate::workload::{DefaultOrigin, Schedule, Workload};
 pub fn default_origin(workload: &Workload, soc: &Soc) -> DefaultOrigin {
     match workload {
         Workload::MatMul(w) if batch::is_public(w, soc) || quant::is_public(w, soc) => DefaultOrigin::Public,
-        // CANN runs a tiling of TBE's that it keeps, which is not public.
-        Workload::MatMul(w) if keeps_tiling(w, soc) => DefaultOrigin::Estimated,
         Workload::MatMul(w) if is_matmul_v3(w, soc) => {
             let choice = matmul_v3::default(w, &Platform::of(soc));
             let own = choice.tiling.schedule(w).ok().filter(|_| choice.public).map(Schedule::Cube);

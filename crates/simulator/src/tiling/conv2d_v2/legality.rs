@@ -108,31 +108,9 @@ mod tests {
     use super::*;
     use crate::soc::Soc;
     use crate::workload::ConvKind;
-    use aoe_graph::{DataType, Format};
 
     fn image() -> Conv {
-        Conv {
-            kind: ConvKind::Forward,
-            batch: 4,
-            cin: 64,
-            hi: 56,
-            wi: 56,
-            cout: 128,
-            ho: 56,
-            wo: 56,
-            kh: 3,
-            kw: 3,
-            stride: [1, 1],
-            pads: [1; 4],
-            dilation: [1, 1],
-            groups: 1,
-            dtype: DataType::Float16,
-            out_dtype: DataType::Float16,
-            bias: true,
-            format: Format::Nchw,
-            hf32: false,
-            depth: None,
-        }
+        Conv { bias: true, ..Conv::image(ConvKind::Forward, 4, [64, 128], 56, 3) }
     }
 
     /// 448 pixels of a core in blocks of 224 by 128 channels, all buffers but L0C's double.

@@ -27,7 +27,7 @@ const MOST_AXES: usize = 16;
 /// `None` for orders that only TBE has, with closed tiling, and for none at all.
 pub fn transpose(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) -> Option<Choice> {
     let (sizes, axes, count) = fused(shape, order)?;
-    let choice = transpose_v2(shape, order, dtype, p)?;
+    let choice = of_fused(&sizes[..count], &axes[..count], dtype, p)?;
     if is_launched(&sizes[..count], &axes[..count], dtype) {
         return Some(choice);
     }
@@ -37,8 +37,12 @@ pub fn transpose(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) 
 /// The default tiling of `TransposeV2`, whoever launches it; `None` for orders that it does not have.
 pub fn transpose_v2(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) -> Option<Choice> {
     let (sizes, order, count) = fused(shape, order)?;
+    of_fused(&sizes[..count], &order[..count], dtype, p)
+}
+
+fn of_fused(sizes: &[u64], order: &[usize], dtype: DataType, p: &Platform) -> Option<Choice> {
     let es = dtype.bytes().max(1);
-    let choice = match (&sizes[..count], &order[..count]) {
+    let choice = match (sizes, order) {
         (&[rows, columns], [1, 0]) => plane(1, rows, columns, es, p)?,
         (&[batch, rows, columns], [0, 2, 1]) => plane(batch, rows, columns, es, p)?,
         (&[first, second, last], [1, 0, 2]) => places(1, first, second, last, es, p),

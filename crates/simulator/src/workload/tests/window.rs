@@ -2,7 +2,6 @@
 //! panel's pixels are made of.
 
 use super::*;
-use aoe_graph::Format;
 
 fn bytes_of(w: &Workload, s: CubeSchedule) -> [u64; 4] {
     let found = held(w, &Schedule::Cube(s), &b2());
@@ -45,28 +44,7 @@ fn whole_products_come_as_they_are() {
 
 /// 64 to 64 channels of 56 x 56 pixels, 3 x 3 taps.
 fn image() -> Conv {
-    Conv {
-        kind: ConvKind::Forward,
-        batch: 4,
-        cin: 64,
-        hi: 56,
-        wi: 56,
-        cout: 64,
-        ho: 56,
-        wo: 56,
-        kh: 3,
-        kw: 3,
-        stride: [1, 1],
-        pads: [1; 4],
-        dilation: [1, 1],
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
-        bias: false,
-        format: Format::Nchw,
-        hf32: false,
-        depth: None,
-    }
+    Conv::image(ConvKind::Forward, 4, [64, 64], 56, 3)
 }
 
 /// Two rows of pixels, and a block of channels with its taps.
