@@ -45,5 +45,5 @@ def test_every_python_block_of_the_page_runs(tmp_path: Path, capsys: pytest.Capt
         run(block, f"block {number}", names)
     printed = capsys.readouterr().out
     assert "2 case: `n` is missing (AOE_ERROR_INVALID_PARAM, 2)" in printed
-    assert (tmp_path / "kernels.csv").is_file() and (tmp_path / "all" / "Ascend910B2" / "unified_bank").is_dir()
+    assert (tmp_path / "kernels.csv").is_file() and (tmp_path / "all" / "Ascend910B4" / "unified_bank").is_dir()
     assert names["found"].configuration["tile"] == 32

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from conftest import RESNET50, SURE, TRAINING
+from conftest import BERT, RESNET50, SURE, TRAINING
 
 import libaoe
 from libaoe import _units, fleet
@@ -72,7 +72,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Result, bytes]]
     # One whose gain is sure, so that the bank has a record.
     units += fleet.units_of([SURE], ["Ascend910B2"], ["2"], ["--max_tuning_count=60"])
     # One whose gains a device has to decide about.
-    units += fleet.units_of([RESNET50], ["Ascend910B2"], ["2"], ["--max_tuning_count=100"])
+    units += fleet.units_of([BERT], ["Ascend910B4"], ["2"], ["--max_tuning_count=100"])
     units += fleet.units_of([RESNET50], ["Ascend310P3"], ["1,2"], ["--max_tuning_count=10"])
     found = []
     for unit, model in units:
@@ -100,7 +100,7 @@ def test_the_bank_is_the_same_whatever_the_order_in_which_units_end(tmp_path: Pa
     one = tree(joined(tmp_path / "one", runs))
     assert tree(joined(tmp_path / "two", runs[::-1])) == one
     assert any(name.startswith("Ascend910B2/") for name in one)
-    assert any(name.startswith("aoe_bank_to_measure/Ascend910B2/") for name in one)
+    assert any(name.startswith("aoe_bank_to_measure/Ascend910B4/") for name in one)
     # The joined bank is one that tuning reads.
     assert libaoe.Bank(tmp_path / "one", soc="Ascend910B2").records()
 

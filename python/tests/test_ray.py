@@ -20,7 +20,7 @@ pytest.importorskip("ray", reason="ray is not installed")
 
 #: A folder with other models, for a longer run.
 MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SURE, RESNET50]
-UNITS = [*map(str, MODELS), "--soc", "Ascend910B2,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
+UNITS = [*map(str, MODELS), "--soc", "Ascend910B4,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
 EXPECTED = 4 * len(MODELS)
 
 

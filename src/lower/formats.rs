@@ -31,10 +31,7 @@ pub fn device_layouts(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Se
     let mut apart = Lowered::default();
     for kernel in &lowered.kernels {
         let nodes = std::iter::once(kernel.node).chain(kernel.fused.iter().copied());
-        let workloads = match &kernel.workload {
-            Workload::Fused(parts) => parts.as_slice(),
-            one => std::slice::from_ref(one),
-        };
+        let workloads = kernel.workload.parts();
         let single = |(node, workload): (NodeId, &Workload)| Kernel {
             node,
             workload: workload.clone(),

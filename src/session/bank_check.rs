@@ -192,9 +192,13 @@ fn differing(recorded: &Fields, asked: &Fields) -> Vec<Differing> {
     differing.map(|name| (name.clone(), value(recorded, name), value(asked, name))).collect()
 }
 
+/// What is fused behind the first piece has names of its own, so that a kernel alone and one with more are told apart by that.
 fn flattened(workload: &Workload) -> Fields {
     let mut fields = Fields::new();
-    flatten("", &canonical_json(workload), &mut fields);
+    for (at, part) in workload.parts().iter().enumerate() {
+        let path = if at == 0 { String::new() } else { format!("fused.{at}") };
+        flatten(&path, &canonical_json(part), &mut fields);
+    }
     fields
 }
 
@@ -240,7 +244,7 @@ fn in_words(differing: &[Differing]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::MatMul;
+    use crate::workload::{MatMul, Vector};
 
     #[test]
     fn a_miss_names_the_fields_that_differ_and_the_option_behind_them() {
@@ -249,6 +253,12 @@ mod tests {
         assert_eq!(found, [("m".to_owned(), "1024".to_owned(), "2048".to_owned())]);
         let said = in_words(&found);
         assert!(said.contains("m 1024, not 2048") && said.contains("input_shape"), "{said}");
+        // With more fused behind it, the same product differs by that alone.
+        let relu = Vector { op_type: "Relu".into(), inputs: Vec::new(), outputs: Vec::new() };
+        let fused = Workload::Fused(vec![of(1024), Workload::Vector(relu)]);
+        let found = differing(&flattened(&of(1024)), &flattened(&fused));
+        assert!(found.iter().all(|(name, ..)| name.starts_with("fused.1.")), "{found:?}");
+        assert!(in_words(&found).contains("fusion_switch_file"));
         assert!(in_words(&[("a.dtype".into(), "float".into(), "float16".into())]).contains("precision_mode"));
     }
 }

@@ -150,7 +150,7 @@ impl<'a> Gains<'a> {
         let found = found::all(tuned)?;
         let (before_us, _) = tuned.times_us();
         let of = |fate: Fate| found.iter().filter(move |one| one.fate == fate);
-        let sum = |fate: Fate| Sum { count: of(fate).count(), saved_us: of(fate).map(Found::saved_us).sum() };
+        let sum = |fate: Fate| Sum { count: of(fate).count(), saved_us: total(of(fate).map(Found::saved_us)) };
         let taken: Vec<&Found<'_>> = of(Fate::Taken).collect();
         let mut readers: BTreeMap<Cow<'static, str>, Reader> = BTreeMap::new();
         for one in &taken {
@@ -168,11 +168,11 @@ impl<'a> Gains<'a> {
             failed: failed(tuned),
             found_us: tuned.found_us(),
             gears: gears(tuned, &found),
-            left_us: left.iter().map(|one| one.saved_us()).sum(),
+            left_us: total(left.iter().map(|one| one.saved_us())),
             left: left.into_iter().take(TOLD).filter_map(told).collect(),
             not_sure: sum(Fate::NotSure).and(&sum(Fate::ToMeasure)),
             over_default: Over::of(before_us, &run),
-            over_estimated: Over::of(estimated.iter().map(|one| one.before_us()).sum(), &estimated),
+            over_estimated: Over::of(total(estimated.iter().map(|one| one.before_us())), &estimated),
             own_form: sum(Fate::OwnForm),
             reached: tuned.operators().and_then(OpatOutcome::reached),
             readers,
@@ -180,6 +180,11 @@ impl<'a> Gains<'a> {
             worth_measuring: WorthMeasuring::of(sum(Fate::ToMeasure), tuned.operators()),
         })
     }
+}
+
+/// The sum; of nothing it is 0, where that of the standard library is -0.0, which JSON shows.
+fn total(times: impl Iterator<Item = f64>) -> f64 {
+    times.fold(0.0, |sum, us| sum + us)
 }
 
 impl Sum {

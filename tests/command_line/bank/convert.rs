@@ -101,7 +101,7 @@ fn what_is_not_carried_over_is_named_record_by_record() {
 #[test]
 fn a_tuned_bank_keeps_its_gains_on_the_way() {
     let place = Place::new();
-    let bank = show::tuned(&place).join("Ascend910B2/unified_bank");
+    let bank = show::tuned(&place).join("Ascend910B4/unified_bank");
     let files = std::fs::read_dir(&bank).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     // TBE's unified bank has a form and a way of its own.
     let files = files.map(|path| path.to_str().unwrap().to_owned()).filter(|path| path.ends_with("_kb.json"));

@@ -285,14 +285,15 @@ fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     place.run(&["compare", "a", "bank"]).expect(2, &["of one kind"]);
 }
 
-/// Where records of convolutions go, whose default is an estimate.
+/// Where records of products go whose default is an estimate: BERT-base on a 910B4 has one.
 const APART: &str = "work/aoe_bank_to_measure";
+const PART: &str = "--soc_version=Ascend910B4";
 
 #[test]
 fn records_to_measure_lie_apart_and_are_found_and_counted_only_where_they_are_named_or_merged() {
     let place = Place::new();
-    let net = model("resnet50.onnx");
-    let answer = place.tune_surely(&["-m", &net]).expect(0, &[]);
+    let net = model("bert_base.onnx");
+    let answer = place.tune_surely(&["-m", &net, PART]).expect(0, &[]);
     let result = place.results().remove(0);
     let told = &result[1]["OPAT"];
     assert_eq!(
@@ -310,25 +311,25 @@ fn records_to_measure_lie_apart_and_are_found_and_counted_only_where_they_are_na
     assert!(!first.is_empty());
     // Again, and installing: the same answer, and nothing where CANN looks.
     fs::rename(place.path("work"), place.path("earlier")).unwrap();
-    place.tune_surely(&["-m", &net, "--install"]).expect(0, &[]);
+    place.tune_surely(&["-m", &net, PART, "--install"]).expect(0, &[]);
     assert_eq!(super::timeless(place.results().remove(0)), super::timeless(result.clone()));
     assert_eq!(found(&place.path(APART)), first);
     assert!(records(&place.path("bank")).is_empty() && records(&place.path("home")).is_empty());
     // Once they are brought over, they are records like others.
     let into = format!("--into={}", place.path("bank").display());
     place.run(&["bank", "merge", APART, &into]).expect(0, &[]);
-    let merged = place.tune_surely(&["-m", &net]).expect(0, &[]);
+    let merged = place.tune_surely(&["-m", &net, PART]).expect(0, &[]);
     let shown = apart["count"].as_u64().unwrap();
     assert!(merged.stdout.contains(&format!("0 new records, {shown} already in the bank")), "{merged:#?}");
     fs::remove_dir_all(place.path("work")).unwrap();
     fs::create_dir(place.path("work")).unwrap();
-    place.tune_surely(&["-m", &net, "--dry-run"]).expect(0, &[]);
+    place.tune_surely(&["-m", &net, PART, "--dry-run"]).expect(0, &[]);
     assert!(!place.path(APART).exists());
 }
 
 /// The last line of `aoe bank check --json`.
 fn checked(place: &Place, options: &[&str], status: i32) -> (Value, String) {
-    let net = model("resnet50.onnx");
+    let net = model("bert_base.onnx");
     let arguments = [&["bank", "check", net.as_str(), "--bank", APART, "--json"][..], options].concat();
     let answer = place.run(&arguments).expect(status, &[]);
     let last = answer.stdout.lines().last().unwrap();
@@ -338,27 +339,26 @@ fn checked(place: &Place, options: &[&str], status: i32) -> (Value, String) {
 #[test]
 fn a_check_finds_the_records_that_a_tuning_made_and_says_why_it_finds_no_others() {
     let place = Place::new();
-    let part = "--soc_version=Ascend910B2";
     fs::create_dir(place.path(APART)).unwrap();
-    let (empty, said) = checked(&place, &[part], 1);
+    let (empty, said) = checked(&place, &[PART], 1);
     assert_eq!(empty["hits"], 0);
-    assert!(said.contains("there is no Ascend910B2_24_AiCore_conv2d.json"), "{said}");
-    place.tune_surely(&["-m", &model("resnet50.onnx"), part]).expect(0, &[]);
+    assert!(said.contains("there is no Ascend910B4_20_AiCore_matmul.json"), "{said}");
+    place.tune_surely(&["-m", &model("bert_base.onnx"), PART]).expect(0, &[]);
     let added = place.results()[0][1]["OPAT"]["gains"]["worth_measuring"]["count"].as_u64().unwrap();
-    let (tuned, said) = checked(&place, &[part], 1);
+    let (tuned, said) = checked(&place, &[PART], 1);
     let count = |of: &str| tuned[of].as_u64().unwrap();
     // One record serves all kernels that do the same, and they are more.
     assert!(count("hits") >= added && added > 0 && count("misses") > 0, "{tuned}");
     assert_eq!(count("hits") + count("misses"), empty["misses"].as_u64().unwrap());
     assert!(said.contains("the nearest record is of"), "{said}");
     // What is compiled otherwise than it was tuned finds nothing.
-    let (other, _) = checked(&place, &[part, "--precision_mode=must_keep_origin_dtype"], 1);
+    let (other, _) = checked(&place, &[PART, "--precision_mode=must_keep_origin_dtype"], 1);
     assert_eq!(other["hits"], 0);
     // A results folder stands for the bank in it.
     fs::rename(place.path(APART), place.path("work/aoe_bank")).unwrap();
-    let folder = place.run(&["bank", "check", &model("resnet50.onnx"), "--bank=work", "--json", part]).expect(1, &[]);
+    let folder = place.run(&["bank", "check", &model("bert_base.onnx"), "--bank=work", "--json", PART]).expect(1, &[]);
     assert_eq!(serde_json::from_str::<Value>(folder.stdout.lines().last().unwrap()).unwrap()["hits"], tuned["hits"]);
-    let table = place.run(&["bank", "check", &model("resnet50.onnx"), part]).expect(1, &[]);
+    let table = place.run(&["bank", "check", &model("bert_base.onnx"), PART]).expect(1, &[]);
     assert!(table.stdout.contains(" find a record, ") && table.stdout.contains("miss"), "{table:#?}");
 }
 

@@ -219,10 +219,7 @@ impl Model {
     /// [`Model::new`] with other constants than the fitted ones; for fitting.
     pub fn with_constants(workload: &Workload, soc: &Soc, constants: &Constants) -> Result<Model> {
         let fail = |reason: String| Error::Workload { workload: workload.to_string(), reason };
-        let parts = match workload {
-            Workload::Fused(parts) => parts.as_slice(),
-            single => std::slice::from_ref(single),
-        };
+        let parts = workload.parts();
         let mut pieces =
             parts.iter().map(|part| piece(part, soc, constants)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
         // Cube work leads wherever it stands in the list.
@@ -353,10 +350,7 @@ impl Model {
 
 /// Operator types in a workload that the model does not know: they are priced as the movement of their data.
 pub fn approximated(workload: &Workload) -> Vec<&str> {
-    let parts = match workload {
-        Workload::Fused(parts) => parts.as_slice(),
-        single => std::slice::from_ref(single),
-    };
+    let parts = workload.parts();
     let mut types: Vec<&str> = parts.iter().filter(|part| !vector::is_known(part)).map(Workload::op_type).collect();
     types.sort_unstable();
     types.dedup();

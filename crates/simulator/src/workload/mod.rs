@@ -74,6 +74,14 @@ impl Workload {
         }
     }
 
+    /// Its pieces in their order: those of a fused kernel, else itself alone.
+    pub fn parts(&self) -> &[Workload] {
+        match self {
+            Workload::Fused(parts) => parts,
+            single => std::slice::from_ref(single),
+        }
+    }
+
     /// Whose kernel computes the matrix product in it; `None` where there is none.
     pub fn product_kernel(&self) -> Option<MatMulKernel> {
         match self {
@@ -85,8 +93,7 @@ impl Workload {
 
     /// Whether it is cube work whose results fixpipe changes on their way out, and no core else.
     pub fn leaves_by_fixpipe(&self) -> bool {
-        let Workload::Fused(parts) = self else { return false };
-        let [first, rest @ ..] = parts.as_slice() else { return false };
+        let [first, rest @ ..] = self.parts() else { return false };
         first.is_cube() && passes_fixpipe(&rest.iter().map(Workload::op_type).collect::<Vec<_>>())
     }
 

@@ -46,10 +46,7 @@ pub enum Class {
 impl Class {
     /// The class of a kernel.
     pub fn of(workload: &Workload) -> Class {
-        let parts = match workload {
-            Workload::Fused(parts) => parts.as_slice(),
-            single => std::slice::from_ref(single),
-        };
+        let parts = workload.parts();
         let cubes = parts.iter().filter(|part| part.is_cube()).count();
         match workload {
             _ if cubes > 1 => Class::Attention,
