@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from . import _program
+from ._arguments import PathLike, invalid, options_of, path_of
 from ._errors import NotFound
 from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, c_text, check, json_text, library, option_array, text_array
 from ._predict import Answers, Case
 
 _PACKED, _INFO_DICT, _CASE = 0, 1, 2
-
-PathLike = Union[str, "os.PathLike[str]"]
-
 
 @dataclass(frozen=True)
 class Record:
@@ -60,11 +58,11 @@ class Bank:
     """
 
     def __init__(self, *paths: PathLike, soc: Optional[str] = None, **options: OptionValue) -> None:
-        self.paths = [_layer(path, soc) for path in paths]
+        given = options_of(options, soc=("soc_version", soc))
+        self.paths = [_layer(path, given.get("soc_version")) for path in paths]
         self._bank = ctypes.c_void_p()
         layers = text_array([str(path) for path in self.paths])
-        given = option_array({"soc_version": soc, **options})
-        check(library().AoeBankOpen(*layers, *given, ctypes.byref(self._bank)))
+        check(library().AoeBankOpen(*layers, *option_array(given), ctypes.byref(self._bank)))
 
     def __enter__(self) -> "Bank":
         return self
@@ -113,7 +111,7 @@ class Bank:
         """Every record of the files as they are now, with what it gained."""
         found: "Answers[Record]" = Answers()
         for path in self.paths:
-            lines = _program.run(["bank", "show", str(path), "--json", *_program.arguments_of({"op": op})], accept=(0, 1))
+            lines = _program.run(["bank", "show", _program.path_argument(str(path)), "--json", *_program.arguments_of({"op": op})], accept=(0, 1))
             found.extend(_record(json.loads(line)) for line in lines.splitlines())
         return found
 
@@ -124,8 +122,11 @@ def merge(
     """Merges one or several bank files, or directories of them, into one of the same kind (docs/banks.md, "Merging"): of two
     records with one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was."""
     merged = MergedStruct(struct_size=ctypes.sizeof(MergedStruct))
-    texts = [text_array([os.fspath(path) for path in _paths(paths)]) for paths in (sources, built_in)]
-    check(library().AoeBankMerge(*texts[0], c_text(os.fspath(into)), *texts[1], ctypes.byref(merged)))
+    named = [("sources", _paths(sources)), ("built_in", _paths(built_in))]
+    if not named[0][1]:
+        raise invalid("sources is empty: name one bank at least")
+    texts = [text_array([path_of(keyword, path) for path in paths]) for keyword, paths in named]
+    check(library().AoeBankMerge(*texts[0], c_text(path_of("into", into)), *texts[1], ctypes.byref(merged)))
     return Merged(*(getattr(merged, name) for name in Merged.__dataclass_fields__))
 
 
@@ -134,11 +135,11 @@ def _paths(paths: Union[PathLike, Sequence[PathLike]]) -> Sequence[PathLike]:
     return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
 
-def _layer(path: PathLike, soc: Optional[str]) -> Path:
-    layer = Path(path)
+def _layer(path: PathLike, soc: OptionValue) -> Path:
+    layer = Path(path_of("path", path))
     if not layer.exists():
         raise NotFound(f"there is no bank at {layer}", NOT_FOUND, "AOE_ERROR_NOT_FOUND")
-    below = layer / (soc or "") / "unified_bank"
+    below = layer / str(soc or "") / "unified_bank"
     return below if below.is_dir() else layer
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _program
+from ._arguments import PathLike, bank_folder, options_of, path_of, without
 from ._frame import frame_of
 from ._model import READING, Model, loaded, model_bytes
 from ._native import OptionValue
@@ -18,7 +19,10 @@ from ._predict import Answers
 if TYPE_CHECKING:
     import pandas
 
-PathLike = Union[str, "os.PathLike[str]"]
+#: What `kernels` and `llm` say themselves.
+_FORM = "the answer comes back as a value"
+#: Options of `aoe llm` that take no value.
+_FLAGS = ("install", "dry_run")
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class Served:
     products: List[Dict[str, Any]] = field(repr=False)
     #: Bank files that records were written to.
     files: List[Path]
+    #: The same of the bank with records that a device has to decide about.
+    to_measure: List[Path]
     report: Dict[str, Any] = field(repr=False)
 
     def frame(self) -> "pandas.DataFrame":
@@ -93,19 +99,20 @@ class Served:
 def kernels(model: Model, *, soc: Optional[str] = None, against: Optional[PathLike] = None, **options: OptionValue) -> Kernels:
     """The kernels that CANN would launch for a model, with predicted times; ``against`` holds them beside a real profile.
     Options are those of ``aoe kernels`` (docs/kernels.md)."""
-    given: Dict[str, OptionValue] = {"soc_version": soc, **options}
-    # What is wrong with a model has a status of its own only where the library itself reads it.
-    with loaded(model, {key: value for key, value in given.items() if key in READING}):
-        pass
+    without(options, {"json": _FORM, "cases": _FORM, "output": _FORM})
+    against = None if against is None else path_of("against", against)
+    given = options_of(options, soc=("soc_version", soc), against=("against", against))
     content = model_bytes(model)
     with tempfile.TemporaryDirectory(prefix="libaoe-") as folder:
         if content is None:
-            path = os.fspath(model)  # type: ignore[arg-type]
+            path = path_of("model", model)  # type: ignore[arg-type]
         else:
-            path = os.path.join(folder, "model.onnx")
-            Path(path).write_bytes(content)
-        extra: Dict[str, OptionValue] = {"against": None if against is None else os.fspath(against)}
-        answer = json.loads(_program.run(["kernels", path, "--json", *_program.arguments_of({**given, **extra})]))
+            # What is no model is told as of `tune`. Without a suffix: what is in the copy tells what it is.
+            with loaded(content, {key: value for key, value in given.items() if key in READING}):
+                path = os.path.join(folder, "model")
+                Path(path).write_bytes(content)
+        command = ["kernels", _program.path_argument(path), "--json", *_program.arguments_of(given)]
+        answer = json.loads(_program.run(command, copies={os.path.join(folder, "model"): "model"}))
     groups = Answers(KernelGroup(**{name: row[name] for name in KernelGroup.__dataclass_fields__}) for row in answer["kernels"]["groups"])
     return Kernels(groups, answer["kernels"]["count"], sum(group.total_us for group in groups), answer)
 
@@ -120,28 +127,30 @@ def llm(
     """Prices and tunes a served language model. ``config`` is its ``config.json``, a folder with one, the same as a mapping,
     or a configuration of ``transformers``. ``bank`` names the directory of the bank, as `TUNE_BANK_PATH` does; options are
     those of ``aoe llm``: ``tensor_parallel=4, batch=[1, 8], prompt=[512, 2048], quantization="w8a8"``."""
-    environment: Dict[str, str] = {}
-    if bank is not None:
-        path = os.path.abspath(os.fspath(bank))
-        os.makedirs(path, exist_ok=True)
-        environment["TUNE_BANK_PATH"] = path
+    without(options, {"json": _FORM, "cases": _FORM})
+    given = options_of(options, soc=("soc_version", soc))
+    if options.get("output") is not None:
+        given["output"] = path_of("output", options["output"])  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory(prefix="libaoe-") as folder:
-        file = _config_file(config, folder)
-        arguments = ["llm", file, "--json", *_program.arguments_of({"soc_version": soc, **options})]
-        report = json.loads(_program.run(arguments, environment))
+        file = _program.path_argument(_config_file(config, folder))
+        environment = {} if bank is None else {"TUNE_BANK_PATH": bank_folder(bank, given)}
+        flags = [f"--{name}" for name in _FLAGS if given.pop(name, None)]
+        command = ["llm", file, "--json", *flags, *_program.arguments_of(given)]
+        report = json.loads(_program.run(command, environment, copies={os.path.join(folder, "config.json"): "config"}))
     return Served(
         soc=report["soc"],
         devices=report["devices"],
         points=_points(report["figures"], report["with_records"] or report["figures"]),
         products=report["products"],
         files=[Path(file) for file in report["files"]],
+        to_measure=[Path(file) for file in report["to_measure"]],
         report=report,
     )
 
 
 def _config_file(config: Union[PathLike, Mapping[str, Any]], folder: str) -> str:
     if isinstance(config, (str, os.PathLike)):
-        return os.fspath(config)
+        return path_of("config", config)
     fields = config if isinstance(config, Mapping) else getattr(config, "to_dict", None)
     if callable(fields):
         fields = fields()

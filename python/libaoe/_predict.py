@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
 
+from ._arguments import options_of
 from ._errors import Error
 from ._frame import frame_of
 from ._native import OptionValue, json_text, library, option_array, text_of
@@ -113,7 +114,7 @@ def simulate(
     Options are ``soc_set``, ``aicore_num`` and ``calibration``. A case that is malformed or illegal raises an `Error` that
     names the field; there is never a number.
     """
-    return _each("AoeSimulate", cases, {"soc_version": soc, **options}, _prediction)
+    return _each("AoeSimulate", cases, options_of(options, soc=("soc_version", soc)), _prediction)
 
 
 @overload
@@ -126,7 +127,7 @@ def tiling(
     cases: "Union[Case, Iterable[Case], pandas.DataFrame]", *, soc: Optional[str] = None, **options: OptionValue
 ) -> "Union[DefaultTiling, Answers[DefaultTiling]]":
     """The tilings that CANN's host code chooses where no bank has a record; cases and options as for `simulate`."""
-    return _each("AoeTiling", cases, {"soc_version": soc, **options}, _default_tiling)
+    return _each("AoeTiling", cases, options_of(options, soc=("soc_version", soc)), _default_tiling)
 
 
 def candidates(
@@ -145,7 +146,7 @@ def candidates(
         question["configurations"] = [dict(configuration) for configuration in configurations]
     if buffers is not None:
         question["buffers"] = [dict(buffer) for buffer in buffers]
-    answer = _ask("AoeCandidates", question, {"soc_version": soc, **options})
+    answer = _ask("AoeCandidates", question, options_of(options, soc=("soc_version", soc)))
 
     def configuration(row: Mapping[str, Any]) -> Optional[Mapping[str, Any]]:
         return None if configurations is None or row.get("index") is None else configurations[row["index"]]

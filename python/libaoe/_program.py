@@ -8,16 +8,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import MappingProxyType
 from typing import Mapping, Optional, Sequence
 
 from ._errors import Error, error_of
-from ._native import OptionValue, option_text, status_name
+from ._native import OptionValue, option_text
 from ._prefix import program_file
 
-_ERROR = re.compile(r"^\[ERROR\] (?:(E[A-Z]\d{4}): )?(.*)$", re.MULTILINE)
-#: What an error id, or else an exit status, says as a status of the C interface.
-_IDS = {"EG0010": 1004, "EG0011": 1004, "EG0012": 1006, "EG0013": 1011}
-_STATUSES = {2: 11, 130: 1002}
+#: An error, and the status of the C interface that the program tells where this variable is set.
+_ERROR = re.compile(r"^\[ERROR\] (?:(E[A-Z]\d{4}): )?(.*)\n\[STATUS\] (-?\d+) (\w+)$", re.MULTILINE)
+_TOLD = {"AOE_STATUS_LINE": "1"}
 
 
 def arguments_of(options: Mapping[str, OptionValue]) -> "list[str]":
@@ -26,14 +26,20 @@ def arguments_of(options: Mapping[str, OptionValue]) -> "list[str]":
     return [f"--{key}={text}" for key, text in texts if text is not None]
 
 
+def path_argument(path: str) -> str:
+    """A path that stands without an option; one that begins with a dash is none."""
+    return os.path.join(".", path) if path.startswith("-") else path
+
+
 def run(
     arguments: Sequence[str],
     environment: Optional[Mapping[str, str]] = None,
     accept: Sequence[int] = (0,),
     dies_with_us: bool = False,
+    copies: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """What ``aoe`` with these arguments writes to standard output; an exit status that is not accepted is an exception
-    with the words of its error. Ctrl-C ends the program as it does in a shell: what it has found is saved. With
+    with the words of its error, where `copies` are called what they are copies of. Ctrl-C ends the program as it does in a shell: what it has found is saved. With
     ``dies_with_us`` it is terminated when this process is killed."""
     command = [str(program_file()), *arguments]
     if dies_with_us:
@@ -44,7 +50,7 @@ def run(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=None if environment is None else {**os.environ, **environment},
+        env={**os.environ, **_TOLD, **(environment or {})},
         start_new_session=True,
     )
     try:
@@ -54,18 +60,22 @@ def run(
         child.communicate()
         raise
     if child.returncode not in accept:
-        raise _failure(child.returncode, err.decode(errors="replace"))
+        words = err.decode(errors="replace")
+        for path, name in copies.items():
+            words = words.replace(path, name)
+        raise _failure(child.returncode, words)
     return out.decode()
 
 
 def _failure(status: int, words: str) -> Error:
     found = _ERROR.search(words)
-    text = found.group(2) if found else words.strip().rsplit("\n", 1)[-1]
+    if found is not None:
+        id, text, code, name = found.groups()
+        return error_of(int(code), name, text, id)
+    last = words.strip().rsplit("\n", 1)[-1]
     if status < 0:
-        return Error(f"aoe was ended by {signal.Signals(-status).name}: {text}")
-    id = found.group(1) if found else None
-    code = _IDS.get(id or "", _STATUSES.get(status, -1))
-    return error_of(code, status_name(code), text or f"exit status {status}", id)
+        return Error(f"aoe was ended by {signal.Signals(-status).name}: {last}")
+    return Error(f"aoe ended with exit status {status}: {last}")
 
 
 def main() -> None:

@@ -8,10 +8,12 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ._arguments import invalid, options_of
 from ._bar import Bar
 from ._errors import NothingToTune
 from ._frame import frame_of
 from ._native import EXHAUSTED, NOT_FOUND, OptionValue, check, json_text, library, option_array, text_of
+from ._space import form_of
 
 if TYPE_CHECKING:
     import pandas
@@ -63,7 +65,7 @@ class Search:
     def __init__(
         self, space: Mapping[str, Any], *, constraints: Optional[Sequence[str]] = None, **options: OptionValue
     ) -> None:
-        form = _form(space, constraints)
+        form = form_of(space, constraints)
         self._names = [parameter["name"] for parameter in form["parameters"]]
         self._values = [list(parameter["values"]) for parameter in form["parameters"]]
         self._search = ctypes.c_void_p()
@@ -103,9 +105,15 @@ class Search:
         return Trial(number.value, self._configuration(places))
 
     def tell(self, trial: Trial, cost: Optional[float]) -> None:
-        """What a trial has cost: any finite number from 0, less is better; None where it could not be measured."""
-        outcome, value = (_FAILED, 0.0) if cost is None else (_MEASURED, cost)
-        check(library().AoeSearchTell(self._search, trial.number, outcome, value))
+        """What a trial has cost: any finite number from 0, less is better; None where it could not be measured. For any other
+        cost it is an `InvalidParam`, and the trial can be told again."""
+        if not isinstance(trial, Trial):
+            raise invalid(f"trial: ask() and the loop over a search give one, not {trial!r}")
+        value = None if cost is None else _number(cost)
+        if value is not None and not 0.0 <= value < math.inf:
+            raise invalid(f"cost={cost!r} of trial {trial.number} is {_NO_COST}; the trial can be told again")
+        outcome = (_FAILED, 0.0) if value is None else (_MEASURED, value)
+        check(library().AoeSearchTell(self._search, trial.number, *outcome))
 
     def best(self) -> Optional[Tuple[Configuration, float]]:
         """The best configuration told and its cost; None while none was measured."""
@@ -138,10 +146,14 @@ def search(
     """Finds the best configuration of any program with at most ``budget`` measurements.
 
     ``measure`` gets a configuration and answers its cost; None, NaN, infinity or a `TrialFailed` mean that it could not be
-    measured, and any other exception ends the search. Raises `NothingToTune` where no configuration could be measured.
+    measured. An answer that is no number or below 0 is an `InvalidParam`, and any other exception ends the search as well.
+    Raises `NothingToTune` where no configuration could be measured.
     """
     told: List[Trial] = []
-    with Search(space, constraints=constraints, max_tuning_count=budget, **options) as running:
+    if not callable(measure):
+        raise invalid(f"measure={measure!r} is no function: give one that gets a configuration and answers its cost")
+    given = options_of(options, budget=("max_tuning_count", budget))
+    with Search(space, constraints=constraints, **given) as running:
         bar = Bar("search", wanted=progress)
         try:
             for trial in running:
@@ -166,15 +178,24 @@ def _measured(
         cost = measure(dict(configuration))
     except TrialFailed as failure:
         return None, str(failure) or "failed"
-    if cost is None or not math.isfinite(cost):
+    value = None if cost is None else _number(cost)
+    if value is None or not math.isfinite(value):
         return None, f"measured {cost}"
-    return float(cost), None
+    if value < 0.0:
+        raise invalid(f"measure answered {cost!r} for {configuration}, which is {_NO_COST} or raise TrialFailed")
+    return value, None
 
 
-def _form(space: Mapping[str, Any], constraints: Optional[Sequence[str]]) -> Dict[str, Any]:
-    form = dict(space)
-    if not isinstance(form.get("parameters"), list):
-        form = {"parameters": [{"name": name, "values": list(values)} for name, values in space.items()]}
-    if constraints is not None:
-        form["constraints"] = [*form.get("constraints", []), *constraints]
-    return form
+#: What is wrong with a cost that cannot be.
+_NO_COST = "no finite number from 0: less is better; where there is no cost, say None"
+
+
+def _number(cost: Any) -> float:
+    """A cost as a float, be it numpy's or a tensor's; one that is too large for it is infinite. What only looks like a number
+    is none: a text, or a truth value that says whether it went well."""
+    if isinstance(cost, bool) or not hasattr(type(cost), "__float__"):
+        raise invalid(f"a cost is a number, not {type(cost).__name__} ({cost!r}): less is better; where there is none, say None")
+    try:
+        return float(cost)
+    except OverflowError:
+        return math.inf

@@ -7,7 +7,7 @@ import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Iterator, List, Optional, Protocol
+from typing import Any, Iterator, List, Optional, Protocol, Tuple
 from urllib.parse import unquote, urlsplit
 
 from ._errors import Error
@@ -39,10 +39,10 @@ class Store(Protocol):
 def open_store(url: str) -> Store:
     """The objects below a path, ``file://``, ``s3://`` or ``obs://`` (Huawei's, spoken to as S3: ``AWS_ENDPOINT_URL`` says
     where), or whatever else fsspec knows."""
-    parts = urlsplit(url)
-    if parts.scheme in ("", "file"):
-        return _Folder(Path(unquote(parts.path) if parts.scheme else url))
-    protocol = "s3" if parts.scheme == "obs" else parts.scheme
+    scheme, netloc, path = _address(url)
+    if scheme in ("", "file"):
+        return _Folder(Path(path))
+    protocol = "s3" if scheme == "obs" else scheme
     try:
         # By name: neither it nor its types have to be there where this is checked.
         fsspec: Any = importlib.import_module("fsspec")
@@ -50,9 +50,33 @@ def open_store(url: str) -> Store:
         system = fsspec.filesystem(protocol, use_listings_cache=False)
     except ImportError as error:
         raise Error(f"{url} needs what is not installed ({error}): pip install 'libaoe[s3]'") from error
-    except ValueError as error:
+    except Exception as error:
+        # A client that wants more than an address says so with whatever exception it has.
         raise Error(f"{url} is neither a folder nor a store that fsspec knows: {error}") from error
-    return _Bucket(system, f"{parts.netloc}{parts.path}".rstrip("/"))
+    return _Bucket(system, f"{netloc}{path}".rstrip("/"))
+
+
+def _address(url: str) -> Tuple[str, str, str]:
+    """Scheme, host or bucket, and path of a store; what cannot be one is named before anything is tuned."""
+    if not url.strip():
+        raise Error("the address of the bank is empty: give a folder, or s3://bucket/path")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise Error(f"{url} is no address ({error}): give a folder, or s3://bucket/path") from error
+    if not parts.scheme:
+        return "", "", url
+    if parts.scheme in ("http", "https"):
+        raise Error(f"{url} cannot be written to: give a folder, or s3://bucket/path with AWS_ENDPOINT_URL for the server")
+    if parts.query or parts.fragment:
+        raise Error(f"{url} has a ? or # in it, which no address of a bank has: give it without")
+    if parts.scheme != "file" and not parts.netloc:
+        raise Error(f"{url} names no bucket: give {parts.scheme}://bucket/path")
+    if parts.scheme == "file" and parts.netloc not in ("", "localhost"):
+        raise Error(f"{url} is a folder of the machine {parts.netloc}: mount it here, and give file:///path")
+    if parts.scheme == "file" and not parts.path:
+        raise Error(f"{url} names no folder: give file:///path")
+    return parts.scheme, parts.netloc, unquote(parts.path) if parts.scheme == "file" else parts.path
 
 
 class _Folder:

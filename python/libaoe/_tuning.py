@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import shlex
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
+from ._arguments import PathLike, bank_folder, contradiction, options_of, path_of
 from ._bar import Bar
-from ._errors import InvalidOption
 from ._frame import frame_of
 from ._model import Model, loaded
 from ._native import PROGRESS_CALLBACK, OptionValue, check, initialised, library, option_array, text_of
@@ -20,6 +19,8 @@ from ._native import PROGRESS_CALLBACK, OptionValue, check, initialised, library
 if TYPE_CHECKING:
     import pandas
 
+#: What is tuned where nothing is said: subgraphs, then operators.
+_JOBS = "1,2"
 #: Seconds between two looks at a tuning; a Ctrl-C interrupts the wait at once.
 _TICK_S = 0.1
 
@@ -99,15 +100,16 @@ def tune(
     model: Model,
     *,
     soc: Optional[str] = None,
-    jobs: Union[int, str, Iterable[Union[int, str]]] = (1, 2),
-    bank: Union[None, str, "os.PathLike[str]"] = None,
-    output: Union[None, str, "os.PathLike[str]"] = None,
+    jobs: Union[None, int, str, Iterable[Union[int, str]]] = None,
+    bank: Optional[PathLike] = None,
+    output: Optional[PathLike] = None,
     progress: Union[bool, Callable[[Progress], Optional[bool]]] = True,
     **options: OptionValue,
 ) -> Tuning:
     """Tunes a model and keeps what is found in a knowledge bank.
 
-    ``model`` is a file, its bytes, or an ``onnx.ModelProto``; ``jobs`` are 1 (subgraphs), 2 (operators) and 4 (gradients).
+    ``model`` is a file, its bytes, or an ``onnx.ModelProto``; ``jobs`` are 1 (subgraphs), 2 (operators) and 4
+    (gradients); without, subgraphs and operators are tuned.
     ``bank`` names the directory of the bank, ``output`` one for reports and the tuned model; without, none is written.
     ``progress`` shows a bar, or is called with a `Progress`; when the function returns False the tuning is cancelled.
     Further keywords are options of the command line (``seed=1, max_tuning_count=100, backend="ascend"``).
@@ -115,10 +117,15 @@ def tune(
     Ctrl-C cancels: what was found is in the bank, and ``KeyboardInterrupt`` goes on. Raises an `Error` for everything
     else, `NothingToTune` among them.
     """
-    given: Dict[str, OptionValue] = {"job_type": _jobs(jobs), "soc_version": soc, **options}
-    given.setdefault("tuned_model", "on" if output is not None else "off")
-    given["output"] = None if output is None else os.path.join(os.fspath(output), "")
-    given.update(_bank_options(bank, str(given["job_type"])))
+    if isinstance(model, (str, os.PathLike)):
+        path_of("model", model)
+    folder = None if output is None else os.path.join(path_of("output", output), "")
+    jobs = None if jobs is None else _jobs(jobs)
+    given = options_of(options, jobs=("job_type", jobs), soc=("soc_version", soc), output=("output", folder))
+    given.setdefault("job_type", _JOBS)
+    given.setdefault("tuned_model", "off" if output is None else "on")
+    if bank is not None:
+        given.update(_bank_options(bank, given))
     label = Path(os.fspath(model)).stem if isinstance(model, (str, os.PathLike)) else "model"
     return _result(_Work(model, given).wait(label, progress))
 
@@ -127,26 +134,14 @@ def _jobs(jobs: Union[int, str, Iterable[Union[int, str]]]) -> str:
     return str(jobs) if isinstance(jobs, (int, str)) else ",".join(str(job) for job in jobs)
 
 
-def _bank_options(bank: Union[None, str, "os.PathLike[str]"], jobs: str) -> Dict[str, OptionValue]:
+def _bank_options(bank: PathLike, given: Mapping[str, OptionValue]) -> Dict[str, OptionValue]:
     """The options that name a bank, where nothing contradicts them."""
-    if bank is None:
-        return {}
-    path = os.path.abspath(os.fspath(bank))
-    variable = os.environ.get("TUNE_BANK_PATH")
-    if variable:
-        if os.path.abspath(variable) != path:
-            raise InvalidOption(
-                f"bank={path}: the variable TUNE_BANK_PATH={variable} would win over it, as in CANN; unset one of the two",
-                11,
-                "AOE_ERROR_INVALID_OPTION_ATTR",
-            )
-    elif {"4", "gdat", "gradient"} & set(jobs.split(",")):
-        raise InvalidOption(
-            f"bank={path}: the bank of gradients is where TUNE_BANK_PATH says, as in CANN; set that variable instead",
-            11,
-            "AOE_ERROR_INVALID_OPTION_ATTR",
+    gradients = {"4", "gdat", "gradient"} & set(str(given["job_type"]).split(","))
+    if gradients and not os.environ.get("TUNE_BANK_PATH"):
+        raise contradiction(
+            f"bank={os.fspath(bank)}: the bank of gradients is where TUNE_BANK_PATH says, as in CANN; set that variable instead"
         )
-    os.makedirs(path, exist_ok=True)
+    path = bank_folder(bank, given)
     return {"ge.op_bank_path": path, "ge.mdl_bank_path": path}
 
 
@@ -276,17 +271,17 @@ class _Latest:
 
 
 def worth_measuring(report: Dict[str, Any]) -> Tuple[str, float]:
-    """The line that has CANN run the records that are to measure, and what they may save; a tuning of gradients has none."""
+    """The bank of the records that are to measure, and what they may save; a tuning of gradients has none."""
     worth = (report.get("gains") or {}).get("worth_measuring") or {}
-    return worth.get("run_with", ""), worth.get("saved_us") or 0.0
+    return worth.get("bank", ""), worth.get("saved_us") or 0.0
 
 
 def _result(report: Dict[str, Any]) -> Tuning:
     before, after = float(report["before_us"]), float(report["after_us"])
-    bank = (report.get("bank") or {}).get("custom") or (report.get("subgraphs") or {}).get("bank")
-    run_with, saved_us = worth_measuring(report)
-    # It is told as a line for a shell: export TUNE_BANK_PATH='...'.
-    apart = shlex.split(run_with)[1:]
+    place = report.get("bank") or {}
+    # Of a dry run it is a folder that is gone.
+    bank = None if place.get("dry_run") else place.get("custom") or (report.get("subgraphs") or {}).get("bank")
+    to_measure, saved_us = worth_measuring(report)
     return Tuning(
         graph=report["graph"],
         soc=report["soc"]["name"],
@@ -296,7 +291,7 @@ def _result(report: Dict[str, Any]) -> Tuning:
         improvement=(before - after) / after if after else 0.0,
         finished=bool(report["finished"]),
         bank=Path(bank) if bank else None,
-        to_measure=Path(apart[0].partition("=")[2]) if apart else None,
+        to_measure=Path(to_measure) if to_measure else None,
         to_measure_us=saved_us,
         kernels=[_kernel(kernel) for kernel in report["kernels"]],
         report=report,

@@ -9,12 +9,12 @@ import os
 import re
 import tarfile
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from . import _program
-from ._errors import Error
+from ._errors import Error, NothingToTune
 from ._native import version
 from ._tuning import worth_measuring
 
@@ -23,6 +23,15 @@ _TO_MEASURE = "aoe_bank_to_measure"
 #: Members of a packed run: the bank's files below this name, and the units that it holds.
 _BANK = "bank/"
 _UNITS = "units.json"
+#: What a unit says itself, or what would leave it without a bank or a report.
+_NOT_FOR_UNITS = (
+    "model model_path m singleop profile shard job_type j soc_version backend work_path output tuned_model profiling_mode "
+    "progress_bar result_file dry_run install ge.op_bank_path ge.mdl_bank_path help h version V"
+).split()
+
+
+class Odd(Exception):
+    """What lies among the runs and cannot be joined, and why."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +45,18 @@ class Unit:
     job: str
     #: Further options of the command line, sorted.
     options: Tuple[str, ...]
+    #: Who measures.
+    backend: str = "simulator"
+    #: What is in the file that describes the part, where `soc` is the name of one; it goes where the unit goes.
+    soc_file: Optional[bytes] = field(default=None, repr=False)
+    #: Digests of files that options, the backend or AOE_CALIBRATION name.
+    files: Tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """Its name in a store: readable, and different for whatever could give other records."""
-        said = json.dumps([self.digest, self.soc, self.job, self.options, version()])
+        soc = [self.soc, None if self.soc_file is None else hashlib.sha256(self.soc_file).hexdigest()]
+        said = json.dumps([self.name, self.digest, soc, self.job, self.options, self.backend, self.files, version()])
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{Path(self.name).stem}-{Path(self.soc).name}-{self.job.replace(',', '+')}")
         return f"{plain}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
@@ -74,50 +90,113 @@ class Result:
 
 
 def units_of(
-    models: Iterable["os.PathLike[str]"], socs: Sequence[str], jobs: Sequence[str], options: Sequence[str]
+    models: Iterable["os.PathLike[str]"],
+    socs: Sequence[str],
+    jobs: Sequence[str],
+    options: Sequence[str],
+    backend: str = "simulator",
 ) -> List[Tuple[Unit, Path]]:
-    """A unit for each model, part and job, with the model's file, in the order of the serial run."""
-    found = []
+    """A unit for each model, part and job, with the model's file, in the order of the serial run; what is named twice is one."""
+    for option in options:
+        _check_option(option)
+    parts = [_part(soc) for soc in _named("--soc", socs)]
+    named = [backend, os.environ.get("AOE_CALIBRATION", ""), *(option.partition("=")[2] for option in sorted(options))]
+    files = tuple(digest for digest in map(_digest, map(Path, filter(None, named))) if digest)
+    found: Dict[str, Tuple[Unit, Path]] = {}
     for model in map(Path, models):
-        digest = hashlib.sha256(model.read_bytes()).hexdigest()
-        for soc in socs:
-            for job in jobs:
-                found.append((Unit(model.name, digest, soc, job, tuple(sorted(options))), model))
-    return found
+        digest = _digest(model)
+        for soc, content in parts:
+            for job in _named("--job_type", jobs):
+                unit = Unit(model.name, digest, soc, job, tuple(sorted(options)), backend, content, files)
+                found.setdefault(unit.key, (unit, model))
+    return list(found.values())
 
 
-def tune_unit(unit: Unit, content: bytes, backend: str = "simulator") -> Tuple[Result, Optional[bytes]]:
-    """Tunes a unit in a folder that is thrown away; answers how it ended and the packed run, which is None where it failed."""
+def _named(option: str, words: Sequence[str]) -> List[str]:
+    """Words without blanks around them; one that is empty would be another's default."""
+    stripped = [word.strip() for word in words]
+    if not all(stripped):
+        raise Error(f"{option} has an empty name in '{','.join(words)}': leave it out, or name what is missing")
+    return stripped
+
+
+def _part(soc: str) -> Tuple[str, Optional[bytes]]:
+    """A part by its name, or by the name and the content of the file that describes it."""
+    return (Path(soc).name, Path(soc).read_bytes()) if Path(soc).is_file() else (soc, None)
+
+
+def _digest(path: Path) -> str:
+    """Of a file's content; empty where it cannot be read, which the unit then says when it is its turn."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return ""
+
+
+def _check_option(option: str) -> None:
+    """Names an option with which a unit would tune something else, or nothing."""
+    name = option[2:].partition("=")[0]
+    if not re.fullmatch(r"--[A-Za-z][A-Za-z0-9_.]*(=.*)?", option, re.DOTALL):
+        raise Error(f"--option {option[2:]} is no option of aoe: write it as max_tuning_count=100, without dashes")
+    if name in _NOT_FOR_UNITS:
+        raise Error(f"--option {name} is not for a fleet, whose units are tuned each by itself: leave it out")
+
+
+def tune_file(unit: Unit, model: Path) -> Tuple[Result, Optional[bytes]]:
+    """Tunes a unit of a file; one that cannot be read has failed."""
+    try:
+        return tune_unit(unit, model.read_bytes())
+    except OSError as error:
+        return failed(unit, error), None
+
+
+def failed(unit: Unit, error: BaseException) -> Result:
+    """How a unit ended that something unexpected has ended."""
+    why = str(error) if isinstance(error, Error) else f"{type(error).__name__}: {error}"
+    return Result(unit.key, unit.name, unit.soc, unit.job, error=why)
+
+
+def tune_unit(unit: Unit, content: bytes) -> Tuple[Result, Optional[bytes]]:
+    """Tunes a unit in a folder that is thrown away; answers how it ended and the packed run, which is None where it failed.
+    Whatever goes wrong is this unit's: the others go on."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="libaoe-unit-") as folder:
+            return _tune_in(Path(folder), unit, content)
+    except Exception as error:
+        return failed(unit, error), None
+
+
+def _tune_in(folder: Path, unit: Unit, content: bytes) -> Tuple[Result, Optional[bytes]]:
     plain: Dict[str, Any] = {"unit": unit.key, "model": unit.name, "soc": unit.soc, "job": unit.job}
-    with tempfile.TemporaryDirectory(prefix="libaoe-unit-") as folder:
-        bank, model = Path(folder, "bank"), Path(folder, "model", unit.name)
-        for needed in (bank, model.parent):
-            needed.mkdir()
-        model.write_bytes(content)
-        arguments = {
-            "model": str(model),
-            "job_type": unit.job,
-            "soc_version": unit.soc,
-            "backend": backend,
-            "work_path": folder,
-            "output": f"{folder}/out/",
-            "tuned_model": "off",
-            "profiling_mode": "false",
-            "progress_bar": "off",
-        }
-        environment = {"TUNE_BANK_PATH": str(bank), "ASCEND_WORK_PATH": folder}
-        try:
-            _program.run([*_program.arguments_of(arguments), *unit.options], environment, dies_with_us=True)
-        except Error as error:
-            if "nothing to tune" in str(error):
-                return Result(**plain), pack(bank, [unit.key])
-            return Result(**plain, error=str(error)), None
-        out = Path(folder, "out")
-        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
-        if (out / _TO_MEASURE).is_dir():
-            (out / _TO_MEASURE).rename(bank / _TO_MEASURE)
-        times = {name: report[name] for name in ("before_us", "after_us")}
-        return Result(**plain, **times, to_measure_us=worth_measuring(report)[1]), pack(bank, [unit.key])
+    bank, model, soc = folder / "bank", folder / "model" / unit.name, folder / "soc" / unit.soc
+    for needed in (bank, model.parent):
+        needed.mkdir()
+    model.write_bytes(content)
+    if unit.soc_file is not None:
+        soc.parent.mkdir()
+        soc.write_bytes(unit.soc_file)
+    arguments = {
+        "model": str(model),
+        "job_type": unit.job,
+        "soc_version": unit.soc if unit.soc_file is None else str(soc),
+        "backend": unit.backend,
+        "work_path": str(folder),
+        "output": f"{folder}/out/",
+        "tuned_model": "off",
+        "profiling_mode": "false",
+        "progress_bar": "off",
+    }
+    environment = {"TUNE_BANK_PATH": str(bank), "ASCEND_WORK_PATH": str(folder)}
+    try:
+        _program.run([*_program.arguments_of(arguments), *unit.options], environment, dies_with_us=True)
+    except NothingToTune:
+        return Result(**plain), pack(bank, [unit.key])
+    out = folder / "out"
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    if (out / _TO_MEASURE).is_dir():
+        (out / _TO_MEASURE).rename(bank / _TO_MEASURE)
+    times = {name: report[name] for name in ("before_us", "after_us")}
+    return Result(**plain, **times, to_measure_us=worth_measuring(report)[1]), pack(bank, [unit.key])
 
 
 def pack(bank: Path, units: Iterable[str]) -> bytes:
@@ -143,31 +222,39 @@ def bank_files(bank: Path) -> List[Path]:
 
 
 def unpack(packed: bytes, folder: Path) -> List[str]:
-    """Lays the bank of a packed run into a folder and answers the units that it holds."""
-    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
-        names = archive.extractfile(_UNITS)
-        units = json.loads(names.read()) if names is not None else None
-        if not isinstance(units, list) or not all(isinstance(unit, str) for unit in units):
-            raise ValueError(f"its {_UNITS} is no list of units")
-        for member in archive:
-            content = archive.extractfile(member)
-            if content is None:
-                continue
-            if member.name.startswith(_BANK):
-                target = (folder / member.name[len(_BANK) :]).resolve()
-                if folder.resolve() not in target.parents:
-                    raise ValueError(f"a packed run names a file outside of its bank: {member.name}")
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content.read())
+    """Lays the bank of a packed run into a folder and answers the units that it holds. `Odd` where it is no run, or not a
+    whole one: of a run that is joined no byte is left but in the bank."""
+    try:
+        # A tar that is cut between two members reads as a shorter one; ours end with zeros, in whole records.
+        if not packed or len(packed) % tarfile.RECORDSIZE or any(packed[-2 * tarfile.BLOCKSIZE :]):
+            raise Odd("it is empty, cut, or no tar of a fleet" if packed else "it is empty")
+        with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
+            return _unpacked(archive, folder)
+    except Odd:
+        raise
+    except Exception as error:
+        raise Odd(f"it cannot be read ({type(error).__name__}: {error})") from error
+
+
+def _unpacked(archive: tarfile.TarFile, folder: Path) -> List[str]:
+    units: Any = None
+    for member in archive:
+        content = archive.extractfile(member) if member.isreg() else None
+        if content is None:
+            raise Odd(f"it holds {member.name}, which is no file")
+        if member.name == _UNITS:
+            units = json.loads(content.read())
+            continue
+        target = (folder / member.name[len(_BANK) :]).resolve()
+        if not member.name.startswith(_BANK) or folder.resolve() not in target.parents:
+            raise Odd(f"it holds {member.name}, which lies outside of its bank")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.read())
+        if not member.size:
+            raise Odd(f"its {member.name} is empty")
+    if not isinstance(units, list) or not all(isinstance(unit, str) and unit for unit in units):
+        raise Odd(f"it has no {_UNITS} with a list of units")
     return units
-
-
-def units_in(packed: bytes) -> List[str]:
-    """The units that a packed run holds."""
-    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
-        content = archive.extractfile(_UNITS)
-        units: List[str] = json.loads(content.read()) if content is not None else []
-        return units
 
 
 def as_json(result: Result) -> bytes:

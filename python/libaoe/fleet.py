@@ -17,17 +17,16 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
-from typing import Callable, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._bank import merge
 from ._errors import Error
 from ._storage import Store, open_store
-from ._units import Result, Unit, as_json, bank_files, pack, tune_unit, units_in, units_of, unpack
+from ._units import Odd, Result, Unit, as_json, bank_files, failed, pack, tune_file, units_of, unpack
 
-__all__ = ["Result", "Unit", "arguments", "finish", "join", "keep", "left", "main", "pull", "selected", "units_of"]
+__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "join", "keep", "left", "main", "pull", "selected", "stored", "units_of"]
 
 #: Suffixes of models in a folder, as for ``--model_path``; a file that is named is taken whatever its name.
 _MODELS = {".onnx", ".air", ".pb", ".pbtxt", ".prototxt"}
@@ -40,17 +39,29 @@ def keep(store: Store, result: Result, packed: Optional[bytes]) -> None:
         store.write(f"runs/{result.unit}.tar", packed)
 
 
+def stored(store: Store, unit: Unit, result: Result, packed: Optional[bytes]) -> Result:
+    """Stores and tells how a unit ended; one that cannot be stored has failed."""
+    try:
+        keep(store, result, packed)
+    except (Error, OSError) as error:
+        result = failed(unit, error)
+    print(result.line(), flush=True)
+    return result
+
+
 def finished(store: Store) -> Set[str]:
-    """Keys of the units whose runs are in a store, joined or not."""
+    """Keys of the units whose runs are in a store, joined or not, and can be joined: another's run is to be made again."""
     keys: Set[str] = set()
     for name in store.names("runs"):
-        stem = Path(name).stem
-        if not stem.startswith("joined-"):
-            keys.add(stem)
-            continue
         packed = store.read(name)
         # Where another join has replaced it meanwhile, that one's object is in this listing or in the next.
-        keys.update(units_in(packed) if packed is not None else ())
+        if packed is None:
+            continue
+        with tempfile.TemporaryDirectory(prefix="libaoe-resume-") as folder:
+            try:
+                keys.update(_merged(name, packed, Path(folder, "run"), Path(folder, "bank"))[0])
+            except Odd:
+                continue
     return keys
 
 
@@ -60,69 +71,112 @@ def left(store: Store, units: Sequence[Tuple[Unit, Path]], resume: bool) -> List
     return [(unit, model) for unit, model in units if unit.key not in done]
 
 
-def join(store: Store) -> int:
-    """Makes one bank of all runs in a store and answers how many units it holds.
+class Joined(NamedTuple):
+    """What a join has made."""
+
+    #: How many units the bank holds.
+    units: int
+    #: What lies below runs/ and was left there as it is, by name, and why.
+    aside: Dict[str, str]
+    #: Records of runs of an earlier version that are known not to compute by now, and were not taken.
+    refused: int = 0
+
+
+def join(store: Store) -> Joined:
+    """Makes one bank of all runs in a store. What is no run, or damaged, is set aside.
 
     It merges in the order of the names, so that the same units give the same bytes whatever the order in which they ended.
     Of several joins at once the last one to look finds every object, and joins once more until only its own is left.
     """
+    aside: Dict[str, str] = {}
+    told = 0
     while True:
         with tempfile.TemporaryDirectory(prefix="libaoe-join-") as folder:
-            gathered = _gather(store, Path(folder, "runs"))
+            bank = Path(folder, "bank")
+            gathered = _gather(store, Path(folder, "runs"), bank, aside)
             if gathered is None:
                 continue
-            sources, units = gathered
-            bank = Path(folder, "bank")
-            for name, below in sources:
-                found = _merge_tree(below, bank)
-                if found:
-                    raise Error(f"{name} holds {found} records that cannot be read: {_NOTHING_LOST}")
+            sources, units, refused = gathered
+            if not sources:
+                return Joined(0, aside)
             packed = pack(bank, units)
             mine = f"runs/joined-{hashlib.sha256(packed).hexdigest()[:16]}.tar"
-            if not sources:
-                return 0
             store.write(mine, packed)
             _publish(store, bank)
-            for name, _ in sources:
+            for name in sources:
                 if name != mine:
                     store.delete(name)
-        if store.names("runs") == [mine]:
-            return len(units)
+        told += refused
+        if [name for name in store.names("runs") if name not in aside] == [mine]:
+            return Joined(len(units), aside, told)
 
 
-#: What to do about a run that cannot be joined; all runs are still there.
-_NOTHING_LOST = "nothing was joined and nothing deleted; move it away, run its units again (--resume) and join"
-
-
-def _gather(store: Store, folder: Path) -> Optional[Tuple[List[Tuple[str, Path]], Set[str]]]:
-    """Every run, unpacked; None where another join has taken one away since they were listed."""
-    sources: List[Tuple[str, Path]] = []
+def _gather(store: Store, folder: Path, bank: Path, aside: Dict[str, str]) -> Optional[Tuple[List[str], Set[str], int]]:
+    """Merges every run but those aside; None where it has to be done again: another join has taken one away since they were
+    listed, or one was found that cannot be joined and whose half may be in the bank."""
+    sources: List[str] = []
     units: Set[str] = set()
-    for number, name in enumerate(store.names("runs")):
+    refused = 0
+    for number, name in enumerate(name for name in store.names("runs") if name not in aside):
         packed = store.read(name)
         if packed is None:
             return None
         below = folder / str(number)
-        below.mkdir(parents=True)
         try:
-            units.update(unpack(packed, below))
-        except (tarfile.TarError, EOFError, KeyError, TypeError, ValueError) as error:
-            raise Error(f"{name} is no run of a fleet ({error}): {_NOTHING_LOST}") from error
-        sources.append((name, below))
-    return sources, units
+            found, left_out = _merged(name, packed, below, bank)
+        except Odd as error:
+            aside[name] = str(error)
+            return None
+        units.update(found)
+        refused += left_out
+        sources.append(name)
+    return sources, units, refused
 
 
-def _merge_tree(source: Path, into: Path) -> int:
+def _merged(name: str, packed: bytes, below: Path, bank: Path) -> Tuple[List[str], int]:
+    """Merges one run, unpacked into a folder, into a bank; answers its units, and how many records would not compute. `Odd`
+    where not all others are in the bank."""
+    if not name.endswith(".tar"):
+        raise Odd("it is no run of a fleet")
+    below.mkdir(parents=True)
+    units = unpack(packed, below)
+    missing, refused = _merge_tree(below, bank)
+    if missing:
+        raise Odd(missing[0])
+    return units, refused
+
+
+#: Records that would not compute of which a merge names each, with one warning; of further ones it says that there are more.
+_NAMED = 100
+
+
+def _merge_tree(source: Path, into: Path) -> Tuple[List[str], int]:
     """Merges a bank with all its parts: subgraph and gradient banks lie in it, operators' in a folder for each part. Answers
-    how much was found wrong in it."""
-    folders = {path.parent.relative_to(source) for path in bank_files(source) if ".aoe" not in path.parts}
-    return sum(merge([source / folder], into / folder).warnings for folder in sorted(folders))
+    what was not taken of it, and how many records would not compute and are no loss."""
+    files = [path.relative_to(source) for path in bank_files(source) if ".aoe" not in path.parts]
+    found, refused = [], 0
+    for folder in sorted({file.parent for file in files}):
+        try:
+            done = merge([source / folder], into / folder)
+        except Error as error:
+            found.append(f"its {folder} cannot be merged: {error}")
+            continue
+        damaged = done.warnings - min(done.refused, _NAMED + 1)
+        if damaged:
+            found.append(f"its {folder} holds what cannot be taken, {damaged} times")
+        elif not done.refused:
+            inside = (file for file in files if file.parent == folder)
+            found.extend(f"its {file} is no file of a bank" for file in inside if not (into / file).is_file())
+        refused += done.refused
+    return found, refused
 
 
 def _publish(store: Store, bank: Path) -> None:
     """The joined bank as files. In a folder they are merged into what is there, under the bank's locks."""
     if store.folder is not None:
-        _merge_tree(bank, store.folder)
+        missing, _ = _merge_tree(bank, store.folder)
+        if missing:
+            raise Error(f"the bank in {store.folder} cannot take what was joined ({missing[0]}): mend it, and join again")
         return
     for path in bank_files(bank):
         name, content = str(path.relative_to(bank)), path.read_bytes()
@@ -132,18 +186,21 @@ def _publish(store: Store, bank: Path) -> None:
 
 def pull(store: Store, folder: Path) -> None:
     """Merges the joined bank of a store into a bank on this machine, for TUNE_BANK_PATH."""
-    names = store.names("")
-    if not names:
-        raise Error("nothing is stored there: is the address right, and has a fleet run?")
+    names = [name for name in store.names("") if name.split("/", 1)[0] not in ("runs", "results")]
+    if not names and not any(name.startswith("runs/joined-") for name in store.names("runs")):
+        raise Error("nothing is stored there, no joined bank: is the address right, has a fleet run, and was it joined?")
     with tempfile.TemporaryDirectory(prefix="libaoe-pull-") as copy:
         for name in names:
-            top = name.split("/", 1)[0]
-            content = store.read(name) if top not in ("runs", "results") else None
+            content = store.read(name)
+            target = Path(copy, name).resolve()
+            if Path(copy).resolve() not in target.parents:
+                raise Error(f"{name} is no name of a bank's file: move it away, and pull again")
             if content is not None:
-                target = Path(copy, name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-        _merge_tree(Path(copy), folder)
+        missing, _ = _merge_tree(Path(copy), folder)
+        if missing:
+            raise Error(f"the bank was pulled but for this: {'; '.join(missing)}: move it away or mend it, and pull again")
 
 
 def arguments(program: str, description: str) -> argparse.ArgumentParser:
@@ -172,15 +229,23 @@ def selected(given: argparse.Namespace) -> List[Tuple[Unit, Path]]:
             raise Error(f"{model} holds no model ({', '.join(sorted(_MODELS))})")
         models.extend(inside)
     options = [f"--{option}" for option in given.option]
-    return units_of(models, given.soc.split(","), given.job_type or ["1,2"], options)
+    return units_of(models, given.soc.split(","), given.job_type or ["1,2"], options, given.backend)
+
+
+#: What to do about what was set aside.
+_AWAY = "move it away, or where it is a run tune its unit again (--resume), and join"
 
 
 def finish(store: Store, results: Sequence[Result]) -> int:
     """Joins, says so, and answers the exit status."""
-    units = join(store)
-    failed = sum(result.error is not None for result in results)
-    print(f"{units} units in the bank" + (f", {failed} failed" if failed else ""), flush=True)
-    return 1 if failed else 0
+    units, aside, refused = join(store)
+    lost = sum(result.error is not None for result in results)
+    print(f"{units} units in the bank" + (f", {lost} failed" if lost else ""), flush=True)
+    if refused:
+        print(f"[WARNING] {refused} records of earlier runs would not compute, and were left out", file=sys.stderr)
+    for name, why in sorted(aside.items()):
+        print(f"[ERROR] {name}: {why}; it was left there: {_AWAY}", file=sys.stderr)
+    return 1 if lost or aside else 0
 
 
 def main(given: Optional[Sequence[str]] = None) -> int:
@@ -202,17 +267,17 @@ def _run(words: List[str]) -> int:
     store = open_store(given.bank)
     results = []
     for unit, model in left(store, selected(given), given.resume):
-        result, packed = tune_unit(unit, model.read_bytes(), given.backend)
-        keep(store, result, packed)
-        print(result.line(), flush=True)
-        results.append(result)
+        results.append(stored(store, unit, *tune_file(unit, model)))
     return finish(store, results)
 
 
 def _join(words: List[str]) -> int:
     parser = argparse.ArgumentParser(prog="libaoe.fleet join", description="Makes one bank of all runs in a store.")
     parser.add_argument("url")
-    return finish(open_store(parser.parse_args(words).url), [])
+    store = open_store(parser.parse_args(words).url)
+    if not store.names("runs"):
+        raise Error("no runs are stored there, nothing was joined: is the address right, and has a fleet run?")
+    return finish(store, [])
 
 
 def _pull(words: List[str]) -> int:

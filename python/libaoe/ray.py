@@ -11,20 +11,21 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
-from typing import Any, List, Optional, Sequence
+from pathlib import Path
+from typing import Any, Dict, List, Optional, Sequence
 
 from ._errors import Error
 from ._storage import open_store
-from ._units import Result, Unit, tune_unit
-from .fleet import arguments, finish, keep, left, selected
+from ._units import Result, Unit, failed, tune_unit
+from .fleet import arguments, finish, keep, left, selected, stored
 
 #: How often a task whose worker or node has died is started again.
 _RETRIES = 5
 
 
-def _task(unit: Unit, content: bytes, url: str, backend: str) -> Result:
+def _task(unit: Unit, content: bytes, url: str) -> Result:
     """Runs on a worker. A unit that was stored just before its worker died is stored again, the same."""
-    result, packed = tune_unit(unit, content, backend)
+    result, packed = tune_unit(unit, content)
     keep(open_store(url), result, packed)
     return result
 
@@ -58,9 +59,17 @@ def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result
     devices = {} if backend == "simulator" else {"resources": {"NPU": 1}}
     task = ray.remote(num_cpus=1, max_retries=_RETRIES, **devices)(_task)
     # A model is sent to a node once, however many units are made of it.
-    models = {model: ray.put(model.read_bytes()) for _, model in units}
-    waiting = {task.remote(unit, models[model], url, backend): unit for unit, model in units}
+    models: Dict[Path, Any] = {}
+    waiting: Dict[Any, Unit] = {}
     results: List[Result] = []
+    for unit, model in units:
+        try:
+            if model not in models:
+                models[model] = ray.put(model.read_bytes())
+        except OSError as error:
+            results.append(stored(open_store(url), unit, failed(unit, error), None))
+            continue
+        waiting[task.remote(unit, models[model], url)] = unit
     while waiting:
         ready, _ = ray.wait(list(waiting))
         unit = waiting.pop(ready[0])

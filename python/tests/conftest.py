@@ -12,6 +12,8 @@ RESNET50 = ROOT / "examples" / "models" / "resnet50.onnx"
 #: A product that gains surely: CANN's default for it is public.
 SURE = ROOT / "tests" / "command_line" / "stand_ins" / "product.onnx"
 BERT = ROOT / "examples" / "models" / "bert_base.onnx"
+#: A part for which `SURE` gains surely and a device has to decide about a gain of `BERT`.
+PART = "Ascend910B3"
 #: A training step with its gradients.
 TRAINING = ROOT / "examples" / "training" / "bert_base.air"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, RESNET50, ROOT, SURE
+from conftest import LLAMA, RESNET50, ROOT, SURE, TRAINING
 
 import libaoe
 
@@ -48,6 +48,14 @@ def test_a_bank_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert raised.value.code == 1010
 
 
+def test_a_bank_that_goes_away_is_a_file_error(bank: Path) -> None:
+    with libaoe.Bank(bank, soc="Ascend910B2") as opened:
+        bank.rename(bank.with_name("elsewhere"))
+        with pytest.raises(libaoe.FileError, match="unified_bank") as raised:
+            opened.records()
+    assert (raised.value.code, raised.value.id) == (1004, "EG0011")
+
+
 def test_a_merge_takes_all_of_one_bank_into_another_and_a_second_one_nothing(bank: Path, tmp_path: Path) -> None:
     records = len(libaoe.Bank(bank, soc="Ascend910B2").records())
     source, into = bank / "Ascend910B2" / "unified_bank", tmp_path / "merged"
@@ -61,6 +69,7 @@ def test_a_language_model_is_priced_and_its_products_recorded(tmp_path: Path) ->
     served = libaoe.llm(LLAMA, soc="Ascend910B2", bank=tmp_path / "bank", batch=[1, 4], prompt=512, trials=20)
     assert [(point.batch, point.prompt) for point in served.points] == [(1, 512), (4, 512)]
     assert all(0 < point.tuned_tpot_us <= point.tpot_us for point in served.points)
+    assert served.to_measure == [Path(file) for file in served.report["to_measure"]]
     assert served.products and all(file.is_relative_to(tmp_path / "bank") for file in served.files)
     with pytest.raises(libaoe.FileError, match="num_hidden_layers"):
         libaoe.llm({"model_type": "llama"})
@@ -71,6 +80,8 @@ def test_the_kernels_of_a_network_add_up() -> None:
     assert sum(group.count for group in listed.groups) == listed.count == 76
     assert listed.total_us == pytest.approx(sum(group.count * group.us for group in listed.groups))
     assert libaoe.kernels(RESNET50.read_bytes(), soc="Ascend910B2").groups == listed.groups
+    # What is in a model tells its format, in memory too.
+    assert libaoe.kernels(TRAINING.read_bytes(), soc="Ascend910B2").groups == libaoe.kernels(TRAINING, soc="Ascend910B2").groups
     with pytest.raises(libaoe.InvalidGraph) as raised:
         libaoe.kernels(b"no model")
     assert raised.value.code == 7

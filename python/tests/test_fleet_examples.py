@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, RESNET50, ROOT, SURE
+from conftest import BERT, LLAMA, PART, ROOT, SURE
 
 import libaoe
 
@@ -22,12 +22,12 @@ PARTS = 2
 def shared(folder: Path) -> Path:
     folder.mkdir()
     # One has sure gains, the other such that a device has to decide about.
-    shutil.copy(RESNET50, folder / "net.onnx")
+    shutil.copy(BERT, folder / "net.onnx")
     (folder / "models.txt").write_text(f"{SURE}\nnet.onnx\n")
     return folder
 
 
-def records(bank: Path, roots: "tuple[str, ...]" = ("Ascend910B2/", "aoe_bank_to_measure/")) -> "set[str]":
+def records(bank: Path, roots: "tuple[str, ...]" = (f"{PART}/", "aoe_bank_to_measure/")) -> "set[str]":
     """Of a bank, or of a part with its results; it has some below each root."""
     files = [path for path in bank.rglob("unified_bank/*.json") if ".aoe" not in path.parts]
     lines = {f"{path.relative_to(bank)}: {line}".replace("results/aoe_", "aoe_") for path in files for line in path.read_text().splitlines()}
@@ -38,7 +38,7 @@ def records(bank: Path, roots: "tuple[str, ...]" = ("Ascend910B2/", "aoe_bank_to
 def run(command: "list[str]", folder: Path, **variables: str) -> str:
     path = f"{libaoe.prefix() / 'bin'}:{os.environ['PATH']}"
     options = "--job_type=2 --max_tuning_count=100"
-    environment = {**os.environ, "PATH": path, "SHARED": str(folder), "AOE_OPTIONS": options, **variables}
+    environment = {**os.environ, "PATH": path, "SHARED": str(folder), "SOC": PART, "AOE_OPTIONS": options, **variables}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stderr

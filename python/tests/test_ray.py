@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,17 +11,17 @@ from pathlib import Path
 from typing import Any, Iterator
 
 import pytest
-from conftest import RESNET50, SURE
+from conftest import BERT, PART, SURE
 from test_fleet import SMALL, bucket, s3, tree  # noqa: F401  # Two are fixtures.
 
-from libaoe import fleet
+from libaoe import _program, fleet
 from libaoe._storage import open_store
 
 pytest.importorskip("ray", reason="ray is not installed")
 
 #: A folder with other models, for a longer run.
-MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SURE, RESNET50]
-UNITS = [*map(str, MODELS), "--soc", "Ascend910B4,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
+MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SURE, BERT]
+UNITS = [*map(str, MODELS), "--soc", f"{PART},Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
 EXPECTED = 4 * len(MODELS)
 
 
@@ -107,6 +108,36 @@ def test_workers_store_in_a_bucket_what_one_machine_stores_in_a_folder(bucket: s
     subprocess.run([sys.executable, "-m", "libaoe.fleet", "run", *units, "--bank", str(tmp_path / "serial")], check=True)
     found = tree(tmp_path / "serial")
     assert any(name.startswith("Ascend910B2/") for name in found) and tree(tmp_path / "pulled") == found
+
+
+def test_on_a_cluster_the_part_s_file_is_sent_and_what_is_no_run_is_left_by_name(cluster: Any, tmp_path: Path) -> None:
+    part = json.loads(_program.run(["soc", "Ascend910B2"]))
+    (tmp_path / "my.json").write_text(json.dumps(part))
+    bank = tmp_path / "bank"
+    words = [str(SMALL), str(tmp_path / "nowhere.onnx"), "--soc", str(tmp_path / "my.json"), "--job_type", "2", "--option", "max_tuning_count=5"]
+
+    def ray(*more: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "libaoe.ray", *words, "--bank", str(bank), "--address", cluster.address, *more]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    first = ray()
+    assert first.returncode == 1 and first.stdout.endswith("1 units in the bank, 1 failed\n"), first.stdout + first.stderr
+    assert "nowhere.onnx for my.json, job 2: failed: FileNotFoundError" in first.stdout
+    (tmp_path / "nowhere.onnx").write_bytes(SURE.read_bytes())
+    (run,) = (bank / "runs").iterdir()
+    (bank / "runs" / "notes.txt").write_text("notes")
+    (bank / "runs" / "half.tar").write_bytes(run.read_bytes()[:2000])
+    second = ray("--resume")
+    assert second.returncode == 1 and second.stdout.count(" us") <= 2, second.stdout + second.stderr
+    assert second.stdout.endswith("2 units in the bank\n") and "small.onnx" not in second.stdout
+    assert second.stderr.count("[ERROR] runs/") == 2 and "Traceback" not in second.stderr, second.stderr
+    for odd in ("notes.txt", "half.tar"):
+        (bank / "runs" / odd).unlink()
+    # Another content under the same name is another part.
+    (tmp_path / "my.json").write_text(json.dumps({**part, "hbm_gb_s": part["hbm_gb_s"] / 2}))
+    third = ray("--resume")
+    assert third.returncode == 0 and third.stdout.count("for my.json") == 2, third.stdout + third.stderr
+    assert third.stdout.endswith("4 units in the bank\n")
 
 
 def test_a_unit_that_fails_is_told_and_the_others_are_joined(cluster: Any, tmp_path: Path) -> None:

@@ -75,3 +75,72 @@ def test_a_trial_is_told_once() -> None:
 def test_a_space_that_cannot_be_is_refused() -> None:
     with pytest.raises(libaoe.InvalidParam, match="constraint"):
         libaoe.Search(SPACE, constraints=["z > 1"])
+
+
+@pytest.mark.parametrize("wrong", [-1.0, float("nan"), float("inf"), float("-inf"), "1.5", [1.0], True, 10**400])
+def test_a_cost_that_is_none_is_refused_and_its_trial_is_told_again(wrong: object) -> None:
+    with libaoe.Search(SPACE, max_tuning_count=1) as search:
+        (trial,) = list(search)
+        with pytest.raises(libaoe.InvalidParam, match="cost") as raised:
+            search.tell(trial, wrong)  # type: ignore[arg-type]
+        assert raised.value.code == 2 and "None" in str(raised.value)
+        assert search.report()["told"] == 0
+        search.tell(trial, 2.5)
+        assert search.best() == (trial.configuration, 2.5)
+        with pytest.raises(libaoe.InvalidParam, match="trial: ask()"):
+            search.tell(0, 1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [-1.0, "1.5", [1.0], True, object()])
+def test_an_answer_that_is_no_cost_ends_the_search_by_name(wrong: object) -> None:
+    with pytest.raises(libaoe.InvalidParam, match="None") as raised:
+        libaoe.search(SPACE, lambda _: wrong, 10, progress=False)  # type: ignore[arg-type, return-value]
+    assert repr(wrong)[:10] in str(raised.value) and raised.value.code == 2
+
+
+def test_numbers_of_other_libraries_are_costs() -> None:
+    from decimal import Decimal
+
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    for kind in (int, Decimal, numpy.float32, numpy.int64, numpy.array):
+        found = libaoe.search({"x": [3, 1, 2]}, lambda c, kind=kind: kind(c["x"]), 10, progress=False)  # type: ignore[misc]
+        assert (found.configuration, found.cost) == ({"x": 1}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        (3, "space: int 3 is no mapping"),
+        (None, "space: NoneType None is no mapping"),
+        ("ab", "space: str 'ab' is no mapping"),
+        ([("x", [1])], "is no mapping"),
+        ({"x": 3}, "space: `x`: its values: int 3 is no list"),
+        ({"x": "abc"}, "space: `x`: its values: str 'abc' is no list"),
+        ({"x": {"a": 1}}, "is no list"),
+        ({1: [1, 2]}, "space: the name int 1 is no text"),
+        ({"parameters": [1]}, "space: parameters[0]: int 1 lacks a name or values"),
+        ({"parameters": [{"name": "x"}]}, "space: parameters[0]: .* lacks a name or values"),
+        ({"parameters": [{"name": "x", "values": "ab"}]}, "space: parameters[0]: `x`: its values: str 'ab' is no list"),
+        ({"parameters": {"x": [1]}}, "is no list"),
+        ({"x": [1], "constraints": ["x > 0"]}, "constraints=[..] beside the space"),
+        ({}, "space: parameters: there are none"),
+    ],
+)
+def test_a_space_of_a_wrong_form_is_named_by_its_place(space: object, said: str) -> None:
+    import re
+
+    pattern = re.escape(said).replace(r"\.\*", ".*")
+    with pytest.raises(libaoe.InvalidParam, match=pattern) as raised:
+        libaoe.search(space, cost, 10, progress=False)  # type: ignore[arg-type]
+    assert (raised.value.code, raised.value.name) == (2, "AOE_ERROR_INVALID_PARAM")
+
+
+@pytest.mark.parametrize("constraints", ["x > 1", 3, [3], {"x": 1}])
+def test_constraints_are_a_list_of_texts(constraints: object) -> None:
+    with pytest.raises(libaoe.InvalidParam, match="^constraints: "):
+        libaoe.Search(SPACE, constraints=constraints)  # type: ignore[arg-type]
+
+
+def test_what_is_no_function_cannot_measure() -> None:
+    with pytest.raises(libaoe.InvalidParam, match="measure=3 is no function"):
+        libaoe.search(SPACE, 3, 10, progress=False)  # type: ignore[arg-type]

@@ -6,12 +6,11 @@ use super::key::{Key, Unusable};
 use super::knowledge::Knowledge;
 use super::lines::{Finding, sentences};
 use super::record::{Measured, Record};
-use super::side::{Side, Stamp, Verdict, soc_digest};
+use super::side::{Side, Stamp, Verdict};
 use super::storage::Storage;
 use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction, is_made_of};
 use super::unified;
 use super::whole::{self, Content};
-use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 use prost::bytes::Bytes;
@@ -108,9 +107,17 @@ impl<'a> BankFile<'a> {
         Ok(None)
     }
 
-    /// The findings of a document as texts that name the file and the line.
-    pub fn findings(&self, document: &Document) -> Vec<String> {
-        sentences(&self.path, document.lines.findings().iter().map(Finding::sentence), document.lines.unlisted())
+    /// The findings of a document and of its side file as texts that name the file and the line.
+    pub fn findings(&self, document: &Document, side: &Side) -> Vec<String> {
+        let lines = document.lines.findings().iter().map(Finding::sentence);
+        let mut told = sentences(&self.path, lines, document.lines.unlisted());
+        told.extend(self.side_findings(side));
+        told
+    }
+
+    /// The same of the side file alone.
+    pub fn side_findings(&self, side: &Side) -> Vec<String> {
+        sentences(&self.side_path, side.findings().map(|finding| finding.sentence()), 0)
     }
 
     /// The usable records of the file, what its side file says, and what there is to tell of it; `None` where there is
@@ -120,11 +127,13 @@ impl<'a> BankFile<'a> {
         if let Form::Unified(operator) = self.form {
             let Some(content) = self.content()? else { return Ok(None) };
             let bank = unified::Bank::parse(&content);
-            let records = unified_records(&bank, operator);
-            return Ok(Some((records, self.side()?, whole::warnings(&self.path, &bank))));
+            let (records, side) = (unified_records(&bank, operator), self.side()?);
+            let mut warnings = whole::warnings(&self.path, &bank);
+            warnings.extend(self.side_findings(&side));
+            return Ok(Some((records, side, warnings)));
         }
         let Some((document, side)) = self.read()? else { return Ok(None) };
-        let warnings = self.findings(&document);
+        let warnings = self.findings(&document, &side);
         Ok(Some((document.records().cloned().collect(), side, warnings)))
     }
 
@@ -178,6 +187,7 @@ impl<'a> BankFile<'a> {
         let mut side = Side::parse(self.form, old_side.content());
         let mut bank = unified::Bank::parse(old.content());
         let mut warnings = whole::warnings(&self.path, &bank);
+        warnings.extend(self.side_findings(&side));
         let before = unified_records(&bank, operator);
         let there: BTreeMap<&Key, &Knowledge> = before.iter().map(|r| (&r.key, &r.knowledge)).collect();
         for (key, change) in changes {
@@ -208,18 +218,19 @@ impl<'a> BankFile<'a> {
         if let Form::Unified(operator) = self.form { unified_records(bank, operator) } else { Vec::new() }
     }
 
-    /// Stages what these side files say of records that were merged into the file under its lock. `part` is whose bank it
-    /// is, where it is known. Fails where the side file cannot be read or staged.
+    /// Stages what these side files say of records that were merged into the file under its lock, and answers what there is
+    /// to tell of its own. `soc_fields` is the digest of the part whose bank it is, where that is known. Fails where the
+    /// side file cannot be read or staged.
     pub fn vouch(
         &self,
         records: &[Record],
         sides: &[Side],
-        part: Option<&Soc>,
+        soc_fields: Option<u64>,
         transaction: &mut Transaction<'_>,
-    ) -> Result<()> {
+    ) -> Result<Vec<String>> {
         let old = self.old_side()?;
         let mut side = Side::parse(self.form, old.content());
-        let soc_fields = part.map(soc_digest);
+        let warnings = self.side_findings(&side);
         for other in sides {
             side.take_in(other, records.iter(), soc_fields);
         }
@@ -227,7 +238,7 @@ impl<'a> BankFile<'a> {
         if new != *old.content() {
             transaction.stage(Role::Support, &self.side_path, &[&new], old)?;
         }
-        Ok(())
+        Ok(warnings)
     }
 
     /// Locks the file, reads it as it is now, lets `change` work on it and stages the result.
@@ -244,7 +255,7 @@ impl<'a> BankFile<'a> {
         let old_side = self.old_side()?;
         let mut side = Side::parse(self.form, old_side.content());
         let mut document = Document::parse(self.form, &self.op_type, old.content(), &side);
-        let mut warnings = self.findings(&document);
+        let mut warnings = self.findings(&document, &side);
         // Without measurements there is nothing to tidy.
         let before: Option<Vec<_>> = (!side.is_empty()).then(|| document.records().cloned().collect());
         change(&mut document, &mut side)?;

@@ -31,8 +31,9 @@ use std::path::{Path, PathBuf};
 /// that CANN ships) has as well, or has with a better time, is not taken. Fields that libaoe does not know
 /// stay, and so do foreign records.
 ///
-/// So for banks of operators. Of unified banks the record with the lower `cost_time` stays, of subgraph banks the one with
-/// the lower `end2EndTime`, of gradient banks the one that was profiled; other forms are not merged. What lies in a
+/// So for banks of operators, and for unified banks, of whose records a `cost_time` that no side file explains counts as a
+/// device's. Of subgraph banks the record with the lower `end2EndTime` stays, of gradient banks the one that was profiled;
+/// other forms are not merged. What lies in a
 /// directory below a source goes into the directory of that name below `into`.
 ///
 /// The sources are only read. All files of a directory are replaced together, or none. Fails as [`checked`] does, and
@@ -221,7 +222,7 @@ impl Job {
         let file = self.file(path);
         let (document, side) =
             file.read()?.ok_or_else(|| Error::file("read", path, "there is no such file".to_owned()))?;
-        let warnings = file.findings(&document);
+        let warnings = file.findings(&document, &side);
         Ok(Given { document, side, warnings })
     }
 }
@@ -264,7 +265,8 @@ impl Merging<'_> {
             return;
         }
         if let Some(old) = self.document.get(&record.key) {
-            let standing = |measurement, knowledge| Standing { measurement, knowledge, soc_fields: self.soc_fields };
+            let soc_fields = self.soc_fields;
+            let standing = |measurement, knowledge| Standing { measurement, stated_us: None, knowledge, soc_fields };
             let own = standing(vouched(self.side, &record.key, old), old);
             let is_better = standing(time, &record.knowledge).outranks(&own);
             if is_same || !is_better {

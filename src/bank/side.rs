@@ -7,7 +7,7 @@
 use super::form::Form;
 use super::key::Key;
 use super::knowledge::Knowledge;
-use super::lines::by_parts;
+use super::lines::{Finding, Use, by_parts};
 use super::record::{Measured, Record};
 use super::standing::Standing;
 use super::{hash, json};
@@ -79,6 +79,8 @@ impl Stamp {
 pub struct Side {
     by_key: FxHashMap<u64, Vec<Measurement>>,
     keys_by_id: FxHashMap<u32, Vec<u64>>,
+    /// Lines that could not be read, counted from 1.
+    unread: Vec<usize>,
 }
 
 /// What the side file says of a record.
@@ -93,16 +95,26 @@ pub enum Verdict<'a> {
 }
 
 impl Side {
-    /// Reads a side file; lines that do not add up are left out.
+    /// Reads a side file. Never fails: lines that do not add up are left out and named in the findings.
     pub fn parse(form: Form, content: &[u8]) -> Side {
         let mut side = Side::default();
         let lines: Vec<_> = content.split(|&b| b == b'\n').collect();
-        let parts =
-            by_parts(&lines, |lines| lines.iter().filter_map(|line| parse_line(form, line)).collect::<Vec<_>>());
-        for measurement in parts.into_iter().flatten() {
-            side.insert(measurement);
+        let parts = by_parts(&lines, |lines| lines.iter().map(|line| parse_line(form, line)).collect::<Vec<_>>());
+        for (index, (line, measurement)) in lines.iter().zip(parts.into_iter().flatten()).enumerate() {
+            match measurement {
+                Some(measurement) => side.insert(measurement),
+                None if line.trim_ascii().is_empty() => {}
+                None => side.unread.push(index + 1),
+            }
         }
         side
+    }
+
+    /// What there is to tell of the file that it was read from.
+    pub fn findings(&self) -> impl ExactSizeIterator<Item = Finding> {
+        let reason = "no measurement, or a damaged one: what its record cost counts as not known";
+        let finding = |&line| Finding { line, in_use: Use::Noted, reason: reason.to_owned(), record: None };
+        self.unread.iter().map(finding)
     }
 
     /// Whether nothing is known of any record.
@@ -130,15 +142,26 @@ impl Side {
     /// which side files are taken in never matters. `soc_fields` is the digest of the part as it is described today.
     pub fn take_in<'a>(&mut self, other: &Side, records: impl Iterator<Item = &'a Record>, soc_fields: Option<u64>) {
         for Record { key, knowledge } in records {
-            let Verdict::Vouched(theirs) = other.verdict(key, knowledge) else { continue };
-            let standing = |m| Standing { measurement: Some(m), knowledge, soc_fields };
-            let stays = match self.verdict(key, knowledge) {
-                Verdict::Vouched(ours) => !standing(theirs).outranks(&standing(ours)),
-                Verdict::Unknown | Verdict::Changed => false,
-            };
-            if !stays {
-                self.insert(theirs.clone());
+            if let Verdict::Vouched(theirs) = other.verdict(key, knowledge) {
+                self.take_better(theirs, soc_fields);
             }
+        }
+    }
+
+    /// The same of all that another side file says.
+    pub fn take_all(&mut self, other: &Side, soc_fields: Option<u64>) {
+        for theirs in other.by_key.values().flatten() {
+            self.take_better(theirs, soc_fields);
+        }
+    }
+
+    /// Adds a measurement where none is known of its record, or a worse one.
+    fn take_better(&mut self, theirs: &Measurement, soc_fields: Option<u64>) {
+        let known = self.by_key.get(&theirs.key).map_or(&[][..], Vec::as_slice);
+        let ours = known.iter().find(|m| m.knowledge == theirs.knowledge);
+        let standing = |m| Standing::measured(m, soc_fields);
+        if ours.is_none_or(|ours| standing(theirs).outranks(&standing(ours))) {
+            self.insert(theirs.clone());
         }
     }
 

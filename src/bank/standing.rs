@@ -15,34 +15,72 @@ const SIMULATOR: &str = "simulator";
 pub struct Standing<'a> {
     /// What it was measured to cost.
     pub measurement: Option<&'a Measurement>,
+    /// Microseconds that it states itself where nothing else tells what it cost: in unified banks, CANN's tuner does, which
+    /// measures on devices.
+    pub stated_us: Option<f64>,
     /// What it says.
     pub knowledge: &'a Knowledge,
     /// Digest of the part's description as it is today, where the part is known.
     pub soc_fields: Option<u64>,
 }
 
-impl Standing<'_> {
+/// When, by whom and as what a record was timed, as far as that decides.
+struct Time<'a> {
+    is_device: bool,
+    is_current: bool,
+    us: f64,
+    /// `YYYY-MM-DD`, which sort as texts; empty for one that is stated.
+    date: &'a str,
+    /// What is left to tell one from the other: backend, part and time before.
+    rest: (&'a str, u64, f64),
+}
+
+impl<'a> Standing<'a> {
+    /// That of a record which was measured so.
+    pub fn measured(measurement: &'a Measurement, soc_fields: Option<u64>) -> Standing<'a> {
+        let knowledge = &measurement.knowledge;
+        Standing { measurement: Some(measurement), stated_us: None, knowledge, soc_fields }
+    }
+
     /// Whether this record takes the other's place.
     pub fn outranks(&self, other: &Standing<'_>) -> bool {
         self.compare(other).is_gt()
     }
 
+    /// What there is known of its time.
+    fn time(&self) -> Option<Time<'a>> {
+        let measured = self.measurement.map(|m| Time {
+            is_device: m.backend != SIMULATOR,
+            is_current: self.soc_fields == Some(m.soc_fields),
+            us: m.after_us,
+            date: &m.date,
+            rest: (&m.backend, m.soc_fields, m.before_us),
+        });
+        let stated = |us| Time { is_device: true, is_current: true, us, date: "", rest: ("", 0, 0.0) };
+        measured.or(self.stated_us.map(stated))
+    }
+
+    /// Whether its time is a prediction.
+    pub fn is_predicted(&self) -> bool {
+        self.time().is_some_and(|time| !time.is_device)
+    }
+
+    /// Microseconds that it takes, where that is known.
+    pub fn us(&self) -> Option<f64> {
+        self.time().map(|time| time.us)
+    }
+
     /// A device's time stands before the simulator's, and any before none; one of the part as it is described today
     /// before one of another description; then the lower time, the later day, and last what the record says.
-    fn compare(&self, other: &Standing<'_>) -> Ordering {
-        let by_time = match (self.measurement, other.measurement) {
-            (Some(a), Some(b)) => {
-                let is_current = |m: &Measurement| self.soc_fields == Some(m.soc_fields);
-                (a.backend != SIMULATOR)
-                    .cmp(&(b.backend != SIMULATOR))
-                    .then_with(|| is_current(a).cmp(&is_current(b)))
-                    .then_with(|| b.after_us.total_cmp(&a.after_us))
-                    // Days as YYYY-MM-DD sort as texts.
-                    .then_with(|| a.date.cmp(&b.date))
-                    // Nothing is left that tells one from the other, but one has to stay.
-                    .then_with(|| (&a.backend, a.soc_fields).cmp(&(&b.backend, b.soc_fields)))
-                    .then_with(|| a.before_us.total_cmp(&b.before_us))
-            }
+    pub fn compare(&self, other: &Standing<'_>) -> Ordering {
+        let by_time = match (self.time(), other.time()) {
+            (Some(a), Some(b)) => (a.is_device.cmp(&b.is_device))
+                .then_with(|| a.is_current.cmp(&b.is_current))
+                .then_with(|| b.us.total_cmp(&a.us))
+                .then_with(|| a.date.cmp(b.date))
+                // Nothing is left that tells one from the other, but one has to stay.
+                .then_with(|| (a.rest.0, a.rest.1).cmp(&(b.rest.0, b.rest.1)))
+                .then_with(|| a.rest.2.total_cmp(&b.rest.2)),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
         by_time.then_with(|| text(self.knowledge).cmp(&text(other.knowledge)))
@@ -92,12 +130,12 @@ mod tests {
             }
         }
         let tilings = [knowledge(1), knowledge(2)];
-        let all: Vec<Standing<'_>> = measured
-            .iter()
-            .flat_map(|m| {
-                tilings.iter().map(|k| Standing { measurement: m.as_ref(), knowledge: k, soc_fields: Some(2) })
-            })
-            .collect();
+        let of = |measurement, stated_us| {
+            let standing = move |knowledge| Standing { measurement, stated_us, knowledge, soc_fields: Some(2) };
+            tilings.iter().map(standing)
+        };
+        let stated = [9.0, 9.5, 10.0].into_iter().flat_map(|us| of(None, Some(us)));
+        let all: Vec<Standing<'_>> = measured.iter().flat_map(|m| of(m.as_ref(), None)).chain(stated).collect();
         let better = |a: usize, b: usize| if all[b].outranks(&all[a]) { b } else { a };
         for a in 0..all.len() {
             for b in 0..all.len() {

@@ -15,10 +15,11 @@ mod tiling;
 pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
+use crate::graph::DataType;
 use crate::sim::calibration::{Group, correction, group_of, own};
 use crate::sim::interval::{self, Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{ConvRecord, MatMulKernel, Schedule, Workload};
 pub use explain::Explanation;
@@ -112,7 +113,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let model_note = (!approximated.is_empty()).then(|| {
         format!("the model does not know {}: it is priced as the movement of its data", approximated.join(", "))
     });
-    let notes: Vec<_> = [part_note.map(str::to_owned), model_note, field_note].into_iter().flatten().collect();
+    let types_note = types_note(&job.workload, soc);
+    let notes = [part_note.map(str::to_owned), model_note, types_note, field_note];
+    let notes: Vec<_> = notes.into_iter().flatten().collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     let Prediction { time_us, model_us, pipes, bound, .. } = prediction;
     if !time_us.is_finite() || time_us <= 0.0 {
@@ -187,6 +190,17 @@ pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, 
     }
     answers.flush()?;
     Ok(count)
+}
+
+/// What an answer of cube work says where the part multiplies no such numbers, though operators take them.
+fn types_note(workload: &Workload, soc: &Soc) -> Option<String> {
+    let rounded = workload.dtype() == Some(DataType::Float) && matches!(soc.arch, Arch::C100 | Arch::M200);
+    (rounded && workload.is_cube()).then(|| {
+        let part = &soc.name;
+        format!(
+            "the cube of {part} multiplies no float32, and CANN rounds to fp16 first: the time is that of a later cube"
+        )
+    })
 }
 
 /// Explains one case. Fails as [`price`] does.

@@ -207,6 +207,16 @@ fn lines_are_answered_in_order_whatever_is_in_them() {
 }
 
 #[test]
+fn what_the_cube_of_a_part_does_not_multiply_is_a_note() {
+    let of = |soc: &str, dtype: &str| {
+        let case = json!({ "op": "MatMul", "soc": soc, "m": 64, "k": 64, "n": 64, "dtype": dtype });
+        ask(&case.to_string())["note"].clone()
+    };
+    assert!(of("Ascend310P3", "float32").as_str().unwrap().contains("multiplies no float32"));
+    assert!(of("Ascend310P3", "float16").is_null() && of("Ascend910B2", "float32").is_null());
+}
+
+#[test]
 fn compressed_input_is_named() {
     let mut answers = Vec::new();
     run(&mut &b"\x1f\x8b\x08\x00rest\n"[..], &mut answers, &mut parts(), Form::Answers).unwrap();

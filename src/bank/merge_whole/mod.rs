@@ -1,15 +1,18 @@
 //! Merging of the banks that are one file each: unified, subgraph, gradient.
 //!
-//! `records` says which of two records stays.
+//! `records` says which of two records stays, `times` what side files say of them.
 
 mod records;
+mod times;
 
 use super::disk::DISK;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
+use super::form::Form;
 use super::inspect::{Kind, Part, Source, files};
 use super::merge_outcome::{MergeOutcome, MergedRecord};
 use super::merge_places::is_same;
+use super::side::soc_digest;
 use super::transaction::Transaction;
 use super::whole;
 use super::{gradient, subgraph, unified};
@@ -18,6 +21,7 @@ use crate::status::Result;
 use records::{Merge, Others, Taken};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use times::Times;
 
 /// The sources of a merge by the way in which they are merged.
 #[derive(Debug, Default)]
@@ -162,32 +166,51 @@ impl Split {
 impl Job {
     /// Merges the sources into the file and stages it.
     pub fn run(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
+        let no_times = &|| Ok(Times::default());
         match (self.kind, self.numbers) {
             (Kind::Subgraph, Some(numbers)) => {
-                self.run_as(&|c| subgraph::Bank::parse(numbers, c), &mut |_| {}, transaction, outcome)
+                self.run_as(&|c| subgraph::Bank::parse(numbers, c), no_times, &mut |_| {}, transaction, outcome)
             }
-            (Kind::Gradient, _) => self.run_as(&gradient::Bank::parse, &mut |_| {}, transaction, outcome),
+            (Kind::Gradient, _) => self.run_as(&gradient::Bank::parse, no_times, &mut |_| {}, transaction, outcome),
             _ => self.run_unified(transaction, outcome),
         }
     }
 
-    /// Merges unified banks, and what their side files say of the records that stay.
+    /// Merges unified banks by what their side files say, and keeps what these say of the records that stay.
     fn run_unified(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
         // One whose name does not say the operator has no side file.
         let Some(name) = FileName::of_unified(&self.target) else {
-            return self.run_as(&unified::Bank::parse, &mut |_| {}, transaction, outcome);
+            let no_times = &|| Ok(Times::default());
+            return self.run_as(&unified::Bank::parse, no_times, &mut |_| {}, transaction, outcome);
         };
         let at = |path: &Path| BankFile::at(&DISK, path, name.form, name.op_type.as_deref().unwrap_or_default());
-        let sides = self.sources.iter().map(|source| at(source).side()).collect::<Result<Vec<_>>>()?;
+        let mut sides = Vec::new();
+        for source in &self.sources {
+            let (file, side) = (at(source), at(source).side()?);
+            outcome.warnings.extend(file.side_findings(&side));
+            sides.push(side);
+        }
         let (file, mut records) = (at(&self.target), Vec::new());
-        self.run_as(&unified::Bank::parse, &mut |bank| records = file.records_of(bank), transaction, outcome)?;
         let part = part_named(&self.target);
-        file.vouch(&records, &sides, part.as_ref().map(|(_, soc)| soc), transaction)
+        let soc_fields = part.as_ref().map(|(_, soc)| soc_digest(soc));
+        // Asked for under the lock of the target.
+        let times = || {
+            let operator = if let Form::Unified(operator) = name.form { Some(operator) } else { None };
+            let mut times = Times { operator, side: file.side()?, soc_fields };
+            for side in &sides {
+                times.side.take_all(side, soc_fields);
+            }
+            Ok(times)
+        };
+        self.run_as(&unified::Bank::parse, &times, &mut |bank| records = file.records_of(bank), transaction, outcome)?;
+        outcome.warnings.extend(file.vouch(&records, &sides, soc_fields, transaction)?);
+        Ok(())
     }
 
     fn run_as<B: Merge>(
         &self,
         parse: &dyn Fn(&[u8]) -> B,
+        times: &dyn Fn() -> Result<Times>,
         look: &mut dyn FnMut(&B),
         transaction: &mut Transaction<'_>,
         outcome: &mut MergeOutcome,
@@ -196,8 +219,8 @@ impl Job {
         // The order in which they were named never matters.
         sources.sort_unstable();
         let [built_in, sources] = [built_in, sources].map(|contents| parsed(contents, parse));
-        let others = Others { built_in: &built_in, part: part_named(&self.target) };
         let updated = whole::update_in(transaction, &DISK, &self.target, parse, |bank| {
+            let others = Others { built_in: &built_in, part: part_named(&self.target), times: times()? };
             for (path, source) in &sources {
                 bank.take_in(source, &others, &mut |Taken { fate, is_broken, line, record, reason }| {
                     outcome.count(fate);

@@ -1,10 +1,13 @@
 //! Which of two records for the same stays.
 //!
-//! Where the records of a form state a cost, it is the lower one; where that decides nothing, the one whose text sorts
-//! last, so that no order of merging matters.
+//! Of unified banks it is the one that would stay of operators' banks, by what side files say ([`Standing`]). Where records
+//! of another form state a cost, it is the lower one; where that decides nothing, the one whose text sorts last, so that no
+//! order of merging matters.
 
+use super::times::Times;
 use crate::bank::inspect::{Part, kept_out_element};
 use crate::bank::merge_outcome::Fate;
+use crate::bank::standing::Standing;
 use crate::bank::whole::Content;
 use crate::bank::{gradient, subgraph, unified};
 use crate::soc::Soc;
@@ -41,6 +44,8 @@ pub struct Others<'a, B> {
     pub built_in: &'a [(&'a PathBuf, B)],
     /// The part that the file is for, where its name tells one that is known.
     pub part: Option<(Part, Soc)>,
+    /// What side files say of the records of a unified bank.
+    pub times: Times,
 }
 
 impl<B> Others<'_, B> {
@@ -53,9 +58,12 @@ impl<B> Others<'_, B> {
 /// What another bank has for the same: how the new record's text sorts against its, and its cost.
 type Other = (Ordering, Option<f64>);
 
+fn us(cost: Option<f64>) -> String {
+    cost.map_or("no time".to_owned(), |us| format!("{us:.2} us"))
+}
+
 /// What to do with a record, by what the bank has for the same. `None` stands for a cost that is not known.
 fn judge(new: Option<f64>, old: Option<Other>, built_in: Option<Other>) -> (Fate, String) {
-    let us = |cost: Option<f64>| cost.map_or("no time".to_owned(), |us| format!("{us:.2} us"));
     let Some((by_text, cost)) = old else {
         return judge_built_in(new, built_in, Fate::Added, format!("the bank had none; {}", us(new)));
     };
@@ -90,6 +98,56 @@ fn judge_built_in(new: Option<f64>, built_in: Option<Other>, fate: Fate, reason:
     (fate, reason)
 }
 
+/// What to do with a record of a unified bank, by what the bank has for the same.
+fn judge_unified(
+    new: unified::Element<'_>,
+    old: Option<unified::Element<'_>>,
+    built_in: Option<Other>,
+    times: &Times,
+) -> (Fate, String) {
+    let take = |fate, reason| judge_built_in(new.cost_us(), built_in, fate, reason);
+    let Some(old) = old else {
+        return take(Fate::Added, format!("the bank had none; {}", us(new.cost_us())));
+    };
+    let [ours, theirs] = [new, old].map(|element| times.knowledge(element));
+    let (ours, theirs) = (times.standing(new, &ours), times.standing(old, &theirs));
+    if ours.knowledge != theirs.knowledge {
+        return if ours.outranks(&theirs) {
+            take(Fate::Updated, decided(&ours, &theirs, "this one"))
+        } else {
+            (Fate::Kept, decided(&theirs, &ours, "the bank's"))
+        };
+    }
+    // Of one tiling what it states counts: what it was measured to take, else the lower time.
+    let measured = ours.measurement.map(|m| m.after_us);
+    let states_better = match measured {
+        Some(_) => new.cost_us() == measured && old.cost_us() != measured,
+        None => ours.compare(&theirs).is_gt(),
+    };
+    if states_better {
+        return take(Fate::Updated, format!("{} stay, {} go", us(new.cost_us()), us(old.cost_us())));
+    }
+    (Fate::Kept, "the bank has the same".to_owned())
+}
+
+/// Why of two tilings one stays and the other goes.
+fn decided(stays: &Standing<'_>, goes: &Standing<'_>, which: &str) -> String {
+    let [stay, go] = [stays, goes].map(|standing| us(standing.us()));
+    let date = |standing: &Standing<'_>| standing.measurement.map(|m| m.date.clone());
+    match (stays.us(), goes.us()) {
+        (Some(_), Some(_)) if stays.is_predicted() != goes.is_predicted() => {
+            format!("{stay} of a device stay, {go} of the simulator go")
+        }
+        (Some(a), Some(b)) if a > b => "the time on the part as it is described today stays".to_owned(),
+        (Some(a), Some(b)) if a == b && date(stays) == date(goes) => {
+            format!("{which} stays: both take {stay}, and its text sorts last")
+        }
+        (Some(a), Some(b)) if a == b => format!("{which} stays: both take {stay}, and it was measured later"),
+        (None, None) => format!("{which} stays: neither states a time, and its text sorts last"),
+        _ => format!("{stay} stay, {go} go"),
+    }
+}
+
 impl Merge for unified::Bank {
     fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
         for (line, entry) in source.lines().zip(source.entries()) {
@@ -105,11 +163,11 @@ impl Merge for unified::Bank {
             };
             let info = new.info_dict();
             let text = |element: unified::Element<'_>| unified::Value::Dict(element.knowledge().clone()).to_string();
-            let known = |bank: &Self| {
-                let old = bank.get(info)?;
-                Some((text(new).cmp(&text(old)), old.cost_us()))
-            };
-            let (fate, reason) = judge(new.cost_us(), known(self), others.built_in(known));
+            let built_in = others.built_in(|bank: &Self| {
+                let theirs = bank.get(info)?;
+                Some((text(new).cmp(&text(theirs)), theirs.cost_us()))
+            });
+            let (fate, reason) = judge_unified(new, self.get(info), built_in, &others.times);
             if matches!(fate, Fate::Added | Fate::Updated) {
                 self.adopt(new);
             }

@@ -31,7 +31,8 @@ fn lost(storage: &Arc<Memory>) -> usize {
     }
     let lost = PRODUCTS.len() - document.records().count();
     assert!(lost == 0 || !document.lines.findings().is_empty(), "lost without a word");
-    assert!(file.findings(&document).iter().all(|text| text.contains(&format!("{FILE}:"))));
+    let places = [format!("{FILE}:"), format!("{FILE}.side.jsonl:")];
+    assert!(file.findings(&document, &side).iter().all(|text| places.iter().any(|place| text.contains(place))));
     lost
 }
 

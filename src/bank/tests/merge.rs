@@ -146,3 +146,29 @@ fn banks_of_different_parts_are_not_merged() {
     let error = merge(&[at("absent")], &at("fresh"), &[]).unwrap_err().to_string();
     assert!(error.contains("absent"), "{error}");
 }
+
+#[test]
+fn a_side_file_that_cannot_be_read_is_named_by_file_and_line_and_its_records_count_as_not_measured() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    let side = |bank: &Path| bank.join(format!(".aoe/{FILE}.side.jsonl"));
+    let source = bank_of(&at("source"), "2026-01-02", &[(256, 32, measured(1.0)), (512, 32, measured(1.0))]);
+    let into = bank_of(&at("into"), "2026-01-02", &[(256, 64, measured(5.0))]);
+    let clean = merge(std::slice::from_ref(&source), &at("clean"), &[]).unwrap();
+    assert_eq!(clean.warnings, [""; 0]);
+    // A zero byte within the digits of a time, which leaves the line a text.
+    let whole = std::fs::read_to_string(side(&source)).unwrap();
+    let time = whole.find("\"after_us\":1").unwrap() + "\"after_us\":1".len();
+    std::fs::write(side(&source), [&whole[..time], "\0", &whole[time..]].concat()).unwrap();
+    std::fs::write(side(&into), b"garbage\n\xff\n").unwrap();
+    let outcome = merge(std::slice::from_ref(&source), &into, &[]).unwrap();
+    assert_eq!(counts(&outcome), [1, 0, 1, 0, 0], "{outcome:?}");
+    let told = |path: &Path, line: usize| {
+        let place = format!("{}:{line}: no measurement", path.display());
+        outcome.warnings.iter().filter(|text| text.contains(&place)).count()
+    };
+    assert_eq!([told(&side(&source), 1), told(&side(&into), 1), told(&side(&into), 2)], [1; 3], "{outcome:#?}");
+    assert_eq!(outcome.warnings.len(), 3, "{outcome:#?}");
+    let again = merge(&[into], &at("again"), &[]).unwrap();
+    assert_eq!(again.warnings, [""; 0], "what was told is not written again");
+}

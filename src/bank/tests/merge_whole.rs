@@ -167,6 +167,57 @@ fn what_unified_records_cost_comes_along_and_the_order_of_sources_never_matters(
 }
 
 #[test]
+fn of_unified_records_a_prediction_takes_no_place_of_a_time_that_was_measured() {
+    // Of each product what the bank has and what comes: tile, microseconds, and who measured, where a side file says it;
+    // then what became of it.
+    let cases = [
+        ((10, 5.0, "ascend"), (11, 4.0, "simulator"), Fate::Kept),
+        // CANN's tuner measures on a device and has no side file.
+        ((20, 5.0, ""), (21, 4.0, "simulator"), Fate::Kept),
+        ((30, 5.0, "simulator"), (31, 9.0, "ascend"), Fate::Updated),
+        ((40, 5.0, "simulator"), (41, 4.0, "simulator"), Fate::Updated),
+        ((50, 5.0, "simulator"), (51, 9.0, ""), Fate::Updated),
+        // One tiling that both have: what it states is what a device has measured.
+        ((60, 5.0, "simulator"), (60, 7.0, "ascend"), Fate::Updated),
+        ((70, 7.0, "ascend"), (70, 5.0, "simulator"), Fate::Kept),
+    ];
+    let side = format!(".aoe/{UNIFIED}.side.jsonl");
+    let place = Place::new();
+    let write = |name: &str, given: &[(i64, (i64, f64, &str))]| {
+        let bank: Vec<_> = given.iter().map(|&(m, (tile, us, _))| (m, tile, us)).collect();
+        let vouched = given.iter().filter(|(_, (_, _, backend))| !backend.is_empty());
+        let vouched: Vec<_> = vouched.map(|&(m, (tile, us, backend))| (m, tile, us, backend)).collect();
+        place.file(&format!("{name}/{UNIFIED}"), unified_bank(&bank));
+        place.file(&format!("{name}/{side}"), side_file(&vouched));
+    };
+    let numbered: Vec<_> = (1..).zip(cases).collect();
+    write("into", &numbered.iter().map(|&(m, (old, _, _))| (m, old)).collect::<Vec<_>>());
+    write("one", &numbered.iter().map(|&(m, (old, _, _))| (m, old)).collect::<Vec<_>>());
+    write("two", &numbered.iter().map(|&(m, (_, new, _))| (m, new)).collect::<Vec<_>>());
+    let outcome = place.merge(&["two"], &[]);
+    let fates: Vec<_> = outcome.records.iter().map(|told| told.fate).collect();
+    assert_eq!(fates, cases.map(|(_, _, fate)| fate), "{outcome:#?}");
+    assert_eq!(outcome.records[0].reason, "5.00 us of a device stay, 4.00 us of the simulator go");
+    assert_eq!(outcome.warnings, [""; 0]);
+    let path = place.at("into").join(UNIFIED);
+    let found: Vec<_> = unified_at(&path).into_iter().map(|(m, knowledge, us)| (m, knowledge, us.unwrap())).collect();
+    let stay = numbered.iter().map(|&(m, (old, new, fate))| (m, if fate == Fate::Kept { old } else { new }));
+    assert_eq!(found, stay.map(|(m, (tile, us, _))| (m, knowledge(tile), us)).collect::<Vec<_>>());
+    // The other way round the same records stay.
+    let turned = [place.at("two"), place.at("one")];
+    for (name, order) in [("a", [0, 1]), ("b", [1, 0])] {
+        let into = place.at(name);
+        for source in order {
+            merge(&turned[source..=source], &into, &[]).unwrap();
+        }
+        assert_eq!(unified_at(&into.join(UNIFIED)), unified_at(&path), "{name}");
+    }
+    place.file(&format!("one/{side}"), "garbage");
+    let told = place.merge(&["one"], &[]).warnings;
+    assert!(told.len() == 1 && told[0].contains(&format!("{side}:1: ")), "{told:?}");
+}
+
+#[test]
 fn a_unified_record_brings_its_fields_and_keeps_those_that_it_has_not() {
     let place = Place::new();
     let with = |field: &str, content: Vec<u8>| {

@@ -12,6 +12,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// The variable by which a program that runs this one asks for the status of an error, which the exit status does not tell.
+const STATUS_LINE: &str = "AOE_STATUS_LINE";
+
 /// The two output streams, and the progress bar that gives way to them.
 #[derive(Debug, Default)]
 pub struct Console {
@@ -52,9 +55,12 @@ impl Console {
         }
     }
 
-    /// Reports an error with CANN's error id.
+    /// Reports an error with CANN's error id, and with its status where a program asks for it.
     pub fn error(&self, error: &Error) {
         self.notice("ERROR", &format!("{}{error}", id(error)));
+        if std::env::var_os(STATUS_LINE).is_some_and(|value| value == "1") {
+            self.notice("STATUS", &format!("{} {}", error.status() as i32, error.status().name()));
+        }
     }
 
     /// One line on stderr; a failure to write it has nowhere to be told.

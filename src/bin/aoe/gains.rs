@@ -54,7 +54,7 @@ pub fn lines(gains: &Gains<'_>, is_simulated: bool) -> Vec<String> {
 
 /// What is not sure only because CANN's default is an estimate, and how to be sure.
 fn to_measure(found: &WorthMeasuring) -> Vec<String> {
-    let WorthMeasuring { count, decided_by, run_with, saved_us } = found;
+    let WorthMeasuring { count, decided_by, run_with, saved_us, .. } = found;
     let kinds = counted(*count as u64, "kind of kernel", "kinds of kernels");
     let told = format!(
         "records of {kinds} would save {} of it or nothing: CANN's default is an estimate there",

@@ -24,7 +24,6 @@ use found::{Fate, Found};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 /// What decides about records to measure.
 const DECIDED_BY: &str = "profile a run of the network with them and one without: `aoe compare` of the two decides, and \
@@ -72,9 +71,12 @@ pub struct Gains<'a> {
 /// records lie in a bank of their own.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct WorthMeasuring {
+    /// The root of the bank that their records lie in; empty where there are none, or nothing was written.
+    #[serde(default)]
+    pub bank: String,
     /// How many distinct ones.
     pub count: usize,
-    /// What to do to know; empty where there are none, or nothing was written.
+    /// What to do to know; empty as before.
     #[serde(default)]
     pub decided_by: String,
     /// The line that has CANN run their records; empty as before.
@@ -196,11 +198,12 @@ impl Sum {
 impl WorthMeasuring {
     fn of(Sum { count, saved_us }: Sum, outcome: Option<&OpatOutcome>) -> WorthMeasuring {
         let root = outcome.and_then(|outcome| outcome.to_measure.as_ref()).filter(|_| count > 0);
-        let line = |root: &PathBuf| format!("export TUNE_BANK_PATH={}", quoted(&root.display().to_string()));
+        let bank = root.map(|root| root.display().to_string()).unwrap_or_default();
         WorthMeasuring {
             count,
             decided_by: root.map_or("", |_| DECIDED_BY).to_owned(),
-            run_with: root.map(line).unwrap_or_default(),
+            run_with: root.map(|_| format!("export TUNE_BANK_PATH={}", quoted(&bank))).unwrap_or_default(),
+            bank,
             saved_us,
         }
     }

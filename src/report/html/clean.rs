@@ -136,7 +136,8 @@ fn gains(gains: &mut Gains<'_>) {
     }
     measures([&mut gains.left_us, &mut gains.not_sure.saved_us, &mut gains.own_form.saved_us]);
     measure(&mut gains.worth_measuring.saved_us);
-    strings([&mut gains.worth_measuring.decided_by, &mut gains.worth_measuring.run_with], LINE);
+    let worth = &mut gains.worth_measuring;
+    strings([&mut worth.bank, &mut worth.decided_by, &mut worth.run_with], LINE);
     over(&mut gains.over_default);
     over(&mut gains.over_estimated);
     keys(&mut gains.readers);

@@ -111,11 +111,36 @@ fn tuning_a_model_prints_canns_lines_and_where_the_files_lie() {
     assert!(named("Bank ").is_dir() && named("Bank ").starts_with(place.path("bank")), "{answer:#?}");
 }
 
+#[test]
+fn an_error_says_its_status_where_a_program_asks_for_it() {
+    let place = Place::new();
+    std::fs::write(place.path("no.onnx"), "no model").unwrap();
+    let net = model("resnet50.onnx");
+    let cases: [(&[&str], i32, &str); 6] = [
+        (&["kernels", "no.onnx"], 1, "7 AOE_ERROR_INVALID_GRAPH"),
+        (&["kernels", &net, "--soc_version=Ascend1"], 2, "11 AOE_ERROR_INVALID_OPTION_ATTR"),
+        (&["kernels", &net, "--no_such_option"], 2, "11 AOE_ERROR_INVALID_OPTION_ATTR"),
+        (&["llm", "nowhere.json"], 1, "1004 AOE_ERROR_IO"),
+        // Commands of banks go on after an error, and tell it themselves.
+        (&["bank", "show", "nowhere.json"], 2, "1004 AOE_ERROR_IO"),
+        (&["--model", &net, "--job_type=4"], 1, "8 AOE_ERROR_NON_OPTIMIZE_GRAPH"),
+    ];
+    for (arguments, status, told) in cases {
+        let asked = place.command(arguments).env("AOE_STATUS_LINE", "1").output().unwrap();
+        let answer = Answer::of(asked).expect(status, &["[ERROR] "]);
+        assert!(answer.stderr.ends_with(&format!("\n[STATUS] {told}\n")), "{answer:#?}");
+        let answer = place.run(arguments).expect(status, &["[ERROR] "]);
+        assert!(!answer.stderr.contains("[STATUS]"), "{answer:#?}");
+    }
+}
+
 /// A result file without what the clock, the network's name and the place have put into it.
 fn timeless(mut result: Value) -> Value {
     for section in ["OPAT", "SGAT"] {
-        if let Some(line) = result[1].pointer_mut(&format!("/{section}/gains/worth_measuring/run_with")) {
-            *line = Value::Null;
+        for field in ["bank", "run_with"] {
+            if let Some(place) = result[1].pointer_mut(&format!("/{section}/gains/worth_measuring/{field}")) {
+                *place = Value::Null;
+            }
         }
     }
     result[0]["basic"].as_object_mut().unwrap().retain(|key, _| key != "tuning_time(s)" && key != "tuning_name");

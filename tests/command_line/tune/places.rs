@@ -305,6 +305,7 @@ fn records_to_measure_lie_apart_and_are_found_and_counted_only_where_they_are_na
     let line = apart["run_with"].as_str().unwrap();
     assert_eq!(line, format!("export TUNE_BANK_PATH='{}'", place.path(APART).display()));
     assert!(answer.stdout.contains(line), "{answer:#?}");
+    assert_eq!(apart["bank"], place.path(APART).to_str().unwrap());
     assert!(records(&place.path("bank")).is_empty(), "CANN's bank gets none");
     let found = |root: &Path| records(root).iter().map(|path| fs::read(root.join(path)).unwrap()).collect::<Vec<_>>();
     let first = found(&place.path(APART));

@@ -9,6 +9,8 @@ mod samples;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(test)]
+mod versions;
 mod volume;
 
 pub use carry::carried_over;
@@ -24,9 +26,9 @@ use vector::{VectorSpace, Work};
 use volume::VolumeSpace;
 
 /// Versions of the spaces, for [`version`].
-const PRODUCTS: u32 = 3;
+const PRODUCTS: u32 = 4;
 const BATCHES: u32 = 4;
-const CONVOLUTIONS: u32 = 3;
+const CONVOLUTIONS: u32 = 4;
 const VOLUMES: u32 = 4;
 const VECTOR_KERNELS: u32 = 1;
 
