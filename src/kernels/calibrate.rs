@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// Problems from which on a calibration is not called thin.
 const ENOUGH: usize = 20;
+/// Mean error of a class below which the model has it right: what a profile does not tell of kernels, such as an activation that is
+/// fused into one, makes as much.
+const RIGHT: f64 = 0.02;
 /// Of kernels that were launched more than once the share from which on it is told that launches contradict each other: of a few it
 /// is what else the device did.
 const MANY: f64 = 0.1;
@@ -186,7 +189,11 @@ fn learn(problems: &[&Problem]) -> Learned {
     }
     let verdict = held_out(&points, fit);
     learned.error_after = Some(verdict.after);
-    if verdict.is_gain() {
+    if verdict.before < RIGHT {
+        let before = percent(verdict.before);
+        learned.refused =
+            Some(format!("no gain on problems held out: the model has them right as it is ({before} off)"));
+    } else if verdict.is_gain() {
         learned.correction = Some(fit(&points));
     } else {
         let [before, after] = [verdict.before, verdict.after].map(percent);

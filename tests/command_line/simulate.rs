@@ -341,6 +341,7 @@ fn every_result_with_corrected_times_names_the_calibration() {
         assert!(output.status.success(), "{arguments:?}: {}", said(&output));
         String::from_utf8(output.stdout).unwrap()
     };
+    std::fs::create_dir_all(place.path("bank")).unwrap();
     let llm = ["llm", "config.json", "--batch=1", "--prompt=128", "--trials=0"];
     let kernels = ["kernels", DUMP];
     let profiled = ["--profile=kernel_details.csv", "--dry_run"];
