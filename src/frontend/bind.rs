@@ -3,7 +3,7 @@
 use super::onnx::MAX_DIM;
 use super::restate::{Change, Restated};
 use super::{DIM_NAMES, Gear, ModelOptions, chooses};
-use crate::graph::{Attr, Graph, Node, NodeId, Shape, UNKNOWN_DIM, infer};
+use crate::graph::{Attr, Graph, Node, NodeId, Shape, UNKNOWN_DIM, WHY_UNMAPPED, infer};
 use crate::spelling;
 use crate::status::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -107,6 +107,8 @@ pub(super) struct Input {
     symbols: Vec<String>,
     /// Dimensions that the model leaves open, whatever binds them.
     pub open: Vec<usize>,
+    /// Why it has no dimensions, where it is no tensor.
+    no_tensor: Option<String>,
 }
 
 /// All inputs, and what is known of their symbols.
@@ -129,7 +131,9 @@ impl Inputs {
                 Some(Attr::Strs(names)) => names.clone(),
                 _ => Vec::new(),
             };
-            Input { id, name: node.name.clone(), open: open.map(|(axis, _)| axis).collect(), dims, symbols }
+            let no_tensor = node.attrs.str(WHY_UNMAPPED).map(str::to_owned);
+            let open = open.map(|(axis, _)| axis).collect();
+            Input { id, name: node.name.clone(), open, dims, symbols, no_tensor }
         });
         let list: Vec<Input> = list.collect();
         let by_name = list.iter().enumerate().map(|(at, input)| (input.name.clone(), at)).collect();
@@ -178,6 +182,9 @@ impl Inputs {
             let reason = format!("the model has no input `{name}`; its inputs are {names}");
             return Err(Error::option(SHAPE_OPTION, reason));
         };
+        if let Some(why) = &self.list[at].no_tensor {
+            return Err(Error::option(SHAPE_OPTION, format!("`{name}` has no shape: it is {why}")));
+        }
         for (axis, &dim) in given.iter().enumerate() {
             if dim != UNKNOWN_DIM {
                 check_dim(SHAPE_OPTION, &format!("input `{name}`, dimension {axis}"), dim)?;

@@ -1,5 +1,6 @@
 //! Files, frameworks and the binding of inputs.
 
+mod control;
 mod restated;
 mod unknown;
 

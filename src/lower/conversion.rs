@@ -51,6 +51,17 @@ fn needs_any(graph: &Graph, precision: Precision, flows: &Flows) -> bool {
     flows.reads.iter().flatten().any(is_read) || graph.outputs().iter().zip(&flows.outputs).any(leaves)
 }
 
+/// At which inputs each tensor is read; a node may have a hundred thousand.
+fn places_of(inputs: &[Option<Port>]) -> FxHashMap<Port, Vec<usize>> {
+    let mut places: FxHashMap<Port, Vec<usize>> = FxHashMap::default();
+    for (place, port) in inputs.iter().enumerate() {
+        if let Some(port) = port {
+            places.entry(*port).or_default().push(place);
+        }
+    }
+    places
+}
+
 /// A graph on its way into one with conversions. The nodes of the old one move to the new one, in topological order.
 struct Converted<'a> {
     old: Graph,
@@ -93,26 +104,37 @@ impl<'a> Converted<'a> {
     }
 
     /// The graph with its conversions, and where the nodes of the old one are in it.
-    fn run(mut self) -> Result<(Graph, Vec<NodeId>)> {
+    fn run(self) -> Result<(Graph, Vec<NodeId>)> {
+        self.run_counted().map(|(graph, places, _)| (graph, places))
+    }
+
+    /// The same, and how often an input was looked at to see whether a tensor is read there.
+    fn run_counted(mut self) -> Result<(Graph, Vec<NodeId>, usize)> {
+        let mut looked = 0;
         for id in self.old.validated_order()? {
             let mut node = std::mem::replace(self.old.node_mut(id), Node::new("", ""));
             let stated = node.inputs.clone();
             node.inputs = stated.iter().map(|port| port.map(|port| self.place(port))).collect();
             if let Some(&at) = self.kernels.get(&id) {
                 let flows = self.flows;
+                let mut places = places_of(&stated);
                 for read in &flows.reads[at as usize] {
-                    let mut places = (0..stated.len()).filter(|&place| stated[place] == Some(read.port));
-                    let keeps = node.op_type == "Cast" || places.all(|place| is_float_alone(&node, place, true));
+                    // A tensor that is read at several places is read as often; the first time tells.
+                    let Some(places) = places.remove(&read.port) else { continue };
+                    looked += places.len();
+                    let is_kept = |&place: &usize| is_float_alone(&node, place, true);
+                    let keeps = node.op_type == "Cast" || places.iter().all(is_kept);
                     let handed = self.handed(read, flows.layouts[at as usize].works, keeps)?;
-                    let same = stated.iter().zip(&mut node.inputs).filter(|(port, _)| **port == Some(read.port));
-                    same.for_each(|(_, input)| *input = Some(handed));
+                    for place in places {
+                        node.inputs[place] = Some(handed);
+                    }
                 }
             }
             self.places[id.index()] = self.new.add(node)?;
         }
         let outputs = self.outputs()?;
         self.new.set_outputs(outputs);
-        Ok((self.new, self.places))
+        Ok((self.new, self.places, looked))
     }
 
     /// A tensor of the old graph in the new one.
@@ -266,5 +288,43 @@ impl<'a> Converted<'a> {
         }
         let plain = if is_plain { seen } else { self.plain(seen, origin, origin, from)? };
         if self.is_narrowed(plain) { self.converted(plain, Conversion::Widened) } else { Ok(plain) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Converted, flows, lower};
+    use crate::graph::{DataType, Graph, Node, Port, Shape, TensorDesc, infer};
+    use crate::lower::Settings;
+    use crate::soc::Soc;
+
+    #[test]
+    fn each_input_of_a_node_is_looked_at_once_however_many_it_has() {
+        const MANY: usize = 500;
+        for is_one in [true, false] {
+            let mut graph = Graph::new("wide");
+            let x = graph.add_input("x", TensorDesc::new(DataType::Float, Shape::new([4, 8]))).unwrap();
+            let made = |graph: &mut Graph, at: usize| {
+                Port::first(graph.add(Node::new(format!("r{at}"), "Relu").with_inputs([x])).unwrap())
+            };
+            let ports: Vec<Port> = (0..MANY).map(|at| if is_one { x } else { made(&mut graph, at) }).collect();
+            let sum = graph.add(Node::new("sum", "AddN").with_inputs(ports)).unwrap();
+            graph.add_output(Port::first(sum));
+            infer::infer(&mut graph).unwrap();
+            let (soc, settings) = (Soc::find("Ascend910B2").unwrap(), Settings::default());
+            let lowered = lower(&graph, &soc, &settings).unwrap();
+            let flows = flows(&graph, &lowered, &soc, &settings);
+            let inputs: usize = graph.iter().map(|(_, node)| node.inputs.len()).sum();
+            let converted = Converted::new(graph, settings.precision, &lowered, &flows);
+            let (graph, _, looked) = converted.run_counted().unwrap();
+            assert_eq!(looked, inputs);
+            let read = &graph.node(graph.find("sum").unwrap()).inputs;
+            // The caller's float32 meets a network in 16 bits.
+            let name = |port: &Option<Port>| graph.node(port.unwrap().node).name.clone();
+            assert_eq!(
+                (name(&read[0]).starts_with("trans_Cast"), name(&read[MANY - 1]) == name(&read[0])),
+                (is_one, is_one)
+            );
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId, Port, TensorDesc};
 use crate::soc::Soc;
 use crate::workload::Workload;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes that a part must be a multiple of (facts: the conditions of GE's pass).
 const UNIT: u64 = 32;
@@ -66,11 +66,13 @@ impl Joins<'_> {
         if leaves || layouts.works != layouts.result || !layouts.works.comes_first(dims, axis) {
             return None;
         }
+        // Joins have thousands of parts.
+        let reads: FxHashMap<Port, &Read> = self.flows.reads[at].iter().map(|read| (read.port, read)).collect();
+        let mut seen = FxHashSet::default();
         let mut parts: Vec<Port> = Vec::with_capacity(tensors.len());
         for input in tensors {
-            let port = node.input(input)?;
-            let read = self.flows.reads[at].iter().find(|read| read.port == port)?;
-            if parts.contains(&read.origin) || !self.can_be_placed(lowered, read, layouts.works, axis) {
+            let read = *reads.get(&node.input(input)?)?;
+            if !seen.insert(read.origin) || !self.can_be_placed(lowered, read, layouts.works, axis) {
                 return None;
             }
             parts.push(read.origin);

@@ -106,7 +106,7 @@ impl Session {
         let (lowered, left_out) = known_kernels(&graph, backend.soc(), &settings.lowering())?;
         let backward = Backward::of(&graph, &lowered);
         let backward = backward.map_err(|error| match error {
-            Error::Dynamic { .. } => infer::nothing_left(&graph, &left_out, error),
+            Error::Dynamic { .. } => infer::nothing_left(&graph, &left_out).unwrap_or(error),
             other => other,
         })?;
         let step = backward.of_step();

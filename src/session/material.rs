@@ -25,7 +25,7 @@ pub struct Material {
     pub stated: Vec<Graph>,
     /// What graph fusion did to it.
     pub fused: Vec<Fused>,
-    /// Nodes that are left out because nothing tells their sizes.
+    /// Nodes that are left out because nothing tells their sizes, or how often they run.
     pub left_out: Vec<LeftOut>,
 }
 
@@ -171,8 +171,11 @@ impl Material {
         let is_known = |kernel: &Kernel| !unknown.contains(&kernel.node);
         let left = |counts: &dyn Fn(&Kernel) -> bool| lowered.kernels.iter().any(counts);
         let leaves_nothing = if subgraphs { !left(&is_known) } else { !left(&is_tuned) };
-        if leaves_nothing && !left_out.is_empty() {
-            infer::require_static(&graph).map_err(|error| infer::nothing_left(&graph, &left_out, error))?;
+        if leaves_nothing
+            && !left_out.is_empty()
+            && let Some(error) = infer::nothing_left(&graph, &left_out)
+        {
+            return Err(error);
         }
         if !left(&is_known)
             && let Some(node) = lowered.unmapped.first().map(|&id| fused.node(id))

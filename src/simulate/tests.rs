@@ -207,6 +207,17 @@ fn lines_are_answered_in_order_whatever_is_in_them() {
 }
 
 #[test]
+fn an_operator_that_no_list_has_is_a_note() {
+    let of = |op: &str| {
+        let tensor = json!([{ "shape": [64, 1024], "dtype": "float32" }]);
+        ask(&json!({ "op": op, "soc": "Ascend910B2", "inputs": tensor, "outputs": tensor }).to_string())["note"].clone()
+    };
+    assert!(of("SigmoidFooBar").as_str().unwrap().contains("priced by the words of its name"));
+    assert!(of("Sigmoid").is_null() && of("SwiGlu").is_null());
+    assert!(of("Frobnicate").as_str().unwrap().contains("does not know Frobnicate"));
+}
+
+#[test]
 fn what_the_cube_of_a_part_does_not_multiply_is_a_note() {
     let of = |soc: &str, dtype: &str| {
         let case = json!({ "op": "MatMul", "soc": soc, "m": 64, "k": 64, "n": 64, "dtype": dtype });

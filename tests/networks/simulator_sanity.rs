@@ -328,6 +328,22 @@ proptest! {
         }
     }
 
+    /// A kernel loses nothing by having its data nearer, also where they exceed L2 by far: layers of large language models.
+    #[test]
+    fn data_that_may_be_near_are_never_slower_than_cold_ones(
+        (m, k, n) in (1u64..2048, 64u64..60_000, 64u64..130_000), part in select(PUBLIC.to_vec()), trans_b in any::<bool>(),
+    ) {
+        let soc = Soc::find(part).unwrap();
+        let workload = Workload::MatMul(MatMul { trans_b, ..MatMul::new(m, k, n) });
+        let schedule = default_policy(&workload, &soc).unwrap();
+        let us = |model: Model| model.predict(&schedule).unwrap().time_us;
+        let model = || Model::new(&workload, &soc).unwrap();
+        let cold = us(model().with_cache(Cache::Cold));
+        for (word, near) in [("by its size", us(model())), ("warm", us(model().with_cache(Cache::Warm)))] {
+            prop_assert!(near <= cold / ROUNDING, "{workload} on {part}: {near} us {word}, {cold} cold");
+        }
+    }
+
     /// The same tiling on a part with fewer cores, where it still fits.
     #[test]
     fn fewer_cores_are_never_faster((workload, schedule, soc) in kernel(), less in 1u32..8) {

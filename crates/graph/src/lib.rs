@@ -10,6 +10,7 @@
 
 mod attr;
 mod constant;
+mod control;
 mod dtype;
 mod format;
 pub mod infer;

@@ -29,7 +29,8 @@ impl Port {
     }
 }
 
-/// Attribute of a node that is not mapped: why it is no operator of Ascend's, where the reader of its file knows.
+/// Attribute of a node that is not mapped: why it is no operator of Ascend's, where the reader of its file knows. Of an
+/// input, why it is no tensor.
 pub const WHY_UNMAPPED: &str = "_aoe_why_unmapped";
 
 /// One operator.

@@ -1,12 +1,13 @@
-//! Whether a graph is one: edges that exist, no cycle, an order to walk it in.
+//! Whether a graph is one: edges that exist, no cycle without a loop's operators, an order to walk it in.
 
+use super::control::goes_back;
 use super::{Graph, NodeId};
 use aoe_base::status::{Error, Result};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 impl Graph {
-    /// Checks every edge and output, and that there is no cycle.
+    /// Checks every edge and output, and that there is no cycle but loops of TensorFlow 1.
     ///
     /// Fails with [`Error::Graph`] that names the node at fault.
     pub fn validate(&self) -> Result<()> {
@@ -45,13 +46,21 @@ impl Graph {
         self.topological_order()
     }
 
-    /// Nodes in an order in which every input comes before its use; among equals, the order in
-    /// which they were added. Edges must exist (see [`Graph::validate`]).
+    /// The nodes that a node reads and that come before it: all but where a loop of TensorFlow 1 goes back, from a
+    /// `NextIteration` to a `Merge`.
+    pub fn sources(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
+        let node = self.node(id);
+        let ports = node.inputs.iter().flatten();
+        ports.map(|port| port.node).filter(move |&source| !goes_back(self.node(source), node))
+    }
+
+    /// Nodes in an order in which every input comes before its use, except where a loop goes back ([`Graph::sources`]);
+    /// among equals, the order in which they were added. Edges must exist (see [`Graph::validate`]).
     ///
     /// Fails with [`Error::Graph`] that names a node on a cycle.
     pub fn topological_order(&self) -> Result<Vec<NodeId>> {
         let sources = |node: usize, visit: &mut dyn FnMut(usize)| {
-            self.nodes[node].inputs.iter().flatten().for_each(|port| visit(port.node.index()));
+            self.sources(NodeId(node as u32)).for_each(|source| visit(source.index()));
         };
         match order(self.len(), sources) {
             Ok(order) => Ok(order.into_iter().map(NodeId).collect()),

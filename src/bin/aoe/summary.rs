@@ -4,7 +4,7 @@ use crate::labels::{labelled, some_of};
 use crate::table::{Align, middle_cut, table};
 use crate::{gains, gradients};
 use aoe::bank::RecordReader;
-use aoe::graph::infer::Cause;
+use aoe::graph::infer::{self, Cause};
 use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Status, Subgraphs, Unmapped, Unsized};
 use aoe::report::{counted, gain, improvement, quoted, time};
 use aoe::status::Result;
@@ -142,7 +142,9 @@ impl Summary {
         let unknown = |count: usize, what: &str| {
             (count > 0).then(|| format!("{} of unknown {what}", counted(count as u64, "kernel", "kernels")))
         };
-        let left = [unknown(self.dynamic.len(), "sizes"), unknown(self.untimed(), "time")];
+        let runs = self.dynamic.iter().filter(|node| node.reason == Some(Cause::Flow)).count();
+        let sizes = self.dynamic.len() - runs;
+        let left = [unknown(sizes, "sizes"), unknown(runs, "number of runs"), unknown(self.untimed(), "time")];
         let left: Vec<String> = left.into_iter().flatten().collect();
         let without = if left.is_empty() { String::new() } else { format!("; without {}", left.join(" and ")) };
         let moved = if self.untimed() < self.unmapped.len() {
@@ -159,23 +161,41 @@ impl Summary {
 
     /// What is neither tuned nor counted, by reason.
     fn left_out(&self) -> Vec<String> {
-        let line = |label: &str, reason: Cause, why: &dyn Fn(&str) -> String| {
+        let line = |label: &str, of: &[&Unsized<'_>], why: &str| {
+            let nodes = of.iter().map(|node| (&*node.name, &*node.origin_type));
+            skipped(label, nodes, &format!("{why}, neither tuned nor counted"))
+        };
+        let mut lines = Vec::new();
+        for reason in Cause::ALL {
             let of: Vec<&Unsized<'_>> = self.dynamic.iter().filter(|node| node.reason == Some(reason)).collect();
             let why_not = |n: &Unsized<'_>| n.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             let mut sources: Vec<_> =
                 of.iter().map(|n| format!("{} ({}{})", n.source, n.source_type, why_not(n))).collect();
             sources.dedup();
-            let nodes = of.iter().map(|node| (&*node.name, &*node.origin_type));
-            skipped(label, nodes, &(why(&some_of(&sources)) + ", neither tuned nor counted"))
-        };
-        let unknown = line("Left out", Cause::UnknownOperator, &|sources| {
-            format!("their sizes follow from operators whose results are not known, {sources}")
-        });
-        let undescribed = line("Left out", Cause::Undescribed, &|sources| {
-            format!("their sizes follow from {sources}, which has no shape: give it with input_shape")
-        });
-        let run = line("Dynamic", Cause::Run, &|_| "only a run tells their sizes".to_owned());
-        [unknown, undescribed, run].into_iter().flatten().collect()
+            let sources = some_of(&sources);
+            match reason {
+                Cause::UnknownOperator => {
+                    let why = format!("their sizes follow from operators and inputs that are not known, {sources}");
+                    lines.push(line("Left out", &of, &why));
+                }
+                Cause::Undescribed => {
+                    let wanted = of.first().map_or("", |node| infer::shape_wanted(&node.source_type));
+                    let why = format!("their sizes follow from {sources}, which has no shape: {wanted}");
+                    lines.push(line("Left out", &of, &why));
+                }
+                Cause::Run => lines.push(line("Dynamic", &of, "only a run tells their sizes")),
+                Cause::Flow => {
+                    let mut whys: Vec<&str> = of.iter().filter_map(|node| node.why.as_deref()).collect();
+                    whys.sort_unstable();
+                    whys.dedup();
+                    for why in whys {
+                        let of_it = of.iter().copied().filter(|node| node.why.as_deref() == Some(why));
+                        lines.push(line("Dynamic", &of_it.collect::<Vec<_>>(), why));
+                    }
+                }
+            }
+        }
+        lines.into_iter().flatten().collect()
     }
 
     /// The lines that name nodes of which it is not known how they work: why, and what is counted for them.

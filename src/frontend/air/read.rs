@@ -497,7 +497,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let sources = |node: usize, visit: &mut dyn FnMut(usize)| {
-            let data = graph.node(NodeId(node as u32)).inputs.iter().flatten().map(|port| port.node.index());
+            let data = graph.sources(NodeId(node as u32)).map(NodeId::index);
             data.chain(waits.get(&node).into_iter().flatten().copied()).for_each(visit);
         };
         let checked = topology::order(graph.len(), sources);

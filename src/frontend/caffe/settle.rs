@@ -77,15 +77,6 @@ fn weights(node: &Node, x: &[i64]) -> Result<Vec<(usize, Vec<i64>)>, String> {
             let along = x[start..end.ok_or("`axis` and `num_axes` reach beyond its axes")?].to_vec();
             vec![(1, along.clone()), (2, along)]
         }
-        // Without points between them, parts are of one size.
-        "SplitD" if node.origin_type == "Slice" => {
-            let at = axis_of(node.attrs.int("split_dim").unwrap_or(1), x.len())?;
-            let parts = node.outputs.len() as i64;
-            if x[at] >= 0 && x[at] % parts.max(1) != 0 {
-                return Err(format!("{} elements along axis {at} do not divide into {parts} parts", x[at]));
-            }
-            Vec::new()
-        }
         _ => Vec::new(),
     })
 }

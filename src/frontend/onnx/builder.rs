@@ -4,7 +4,7 @@ use super::tensor::{self, Declared};
 use super::{proto, proto::decode};
 use crate::frontend::names::Names;
 use crate::graph::infer::SoFar;
-use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
+use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
@@ -116,8 +116,15 @@ impl Builder {
         if self.tensors.contains_key(&info.name) {
             return Err(Error::graph(format!("input `{}`", info.name), "a second input has the same name"));
         }
-        let declared = tensor::declared_input(&info)?;
         let name = self.claim(&info.name);
+        if let Some(what) = info.kind.as_ref().and_then(proto::Type::other) {
+            let port = self.graph.add_input(name, TensorDesc::unknown())?;
+            let why = format!("an input of the model that is {what}, which no operator of Ascend's reads");
+            self.note(port.node, WHY_UNMAPPED, Attr::Str(why));
+            self.tensors.insert(info.name, port);
+            return Ok(());
+        }
+        let declared = tensor::declared_input(&info)?;
         let port = self.graph.add_input(name, declared.desc)?;
         if declared.symbols.iter().any(|symbol| !symbol.is_empty()) {
             self.graph.node_mut(port.node).attrs.set(crate::frontend::DIM_NAMES, Attr::Strs(declared.symbols));

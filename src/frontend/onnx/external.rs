@@ -1,7 +1,7 @@
 //! Constants whose values lie in a file beside the model.
 
 use super::proto::{self, decode};
-use crate::graph::Weight;
+use crate::graph::{TensorDesc, Weight};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::fs::File;
@@ -16,47 +16,65 @@ pub const MAX_VALUES: u64 = 64;
 struct Place {
     location: String,
     offset: u64,
+    /// How many they are, where the model says so.
+    length: Option<u64>,
 }
 
-/// The `length` bytes of a tensor that is stored outside the model; `None` where the model has no
+impl Place {
+    /// Why a file of this size does not hold a tensor's `wanted` bytes there.
+    fn wrong(&self, wanted: u64, desc: &TensorDesc, whole: u64) -> Option<String> {
+        let Place { offset, length, .. } = *self;
+        if let Some(length) = length.filter(|length| *length != wanted) {
+            let (shape, dtype) = (&desc.shape, desc.dtype.name());
+            return Some(format!("`length` is {length}, and {dtype} of shape {shape} takes {wanted} bytes"));
+        }
+        let is_inside = offset.checked_add(wanted).is_some_and(|end| end <= whole);
+        (!is_inside).then(|| format!("{wanted} bytes are asked for from {offset} on, and the file ends at {whole}"))
+    }
+}
+
+/// The bytes of a small tensor that is stored outside the model; `None` where the model has no
 /// directory or the file is not there, which is no error: shapes are enough.
 ///
 /// `base` is the model's directory, which the file may not leave.
 pub fn read(
     tensor: &proto::Tensor,
     base: Option<&Path>,
-    length: u64,
+    desc: &TensorDesc,
     place: &dyn Fn() -> String,
 ) -> Result<Option<Bytes>> {
-    let Some((path, at)) = found(tensor, base, place)? else { return Ok(None) };
+    let (Some((path, at)), Some(wanted)) = (found(tensor, base, place)?, desc.bytes()) else { return Ok(None) };
     let mut file = match File::open(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(Error::file("open", &path, e)),
     };
+    let whole = file.metadata().map_err(|e| Error::file("read", &path, e))?.len();
+    if let Some(wrong) = at.wrong(wanted, desc, whole) {
+        return Err(Error::file("read", &path, format!("{}: {wrong}", place())));
+    }
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(at.offset))
-        .and_then(|_| file.take(length).read_to_end(&mut bytes))
+        .and_then(|_| file.take(wanted).read_to_end(&mut bytes))
         .map_err(|e| Error::file("read", &path, e))?;
-    if bytes.len() as u64 != length {
-        let reason = format!("{} asks for {length} bytes from {} on; the file ends before", place(), at.offset);
-        return Err(Error::file("read", &path, reason));
+    if bytes.len() as u64 != wanted {
+        return Err(Error::file("read", &path, format!("{}: the file became shorter while it was read", place())));
     }
     Ok(Some(Bytes::from(bytes)))
 }
 
-/// Where the `length` bytes of a large tensor lie that is stored outside the model; `None` where they are not there, which
+/// Where the bytes of a large tensor lie that is stored outside the model; `None` where they are not there, which
 /// is no error: shapes are enough.
 pub fn weight(
     tensor: &proto::Tensor,
     base: Option<&Path>,
-    length: Option<u64>,
+    desc: &TensorDesc,
     place: &dyn Fn() -> String,
 ) -> Result<Option<Weight>> {
-    let (Some((path, at)), Some(length)) = (found(tensor, base, place)?, length) else { return Ok(None) };
+    let (Some((path, at)), Some(length)) = (found(tensor, base, place)?, desc.bytes()) else { return Ok(None) };
     let Ok(whole) = path.metadata().map(|file| file.len()) else { return Ok(None) };
-    if at.offset.checked_add(length).is_none_or(|end| end > whole) {
-        log::warn!("{}: {} ends before its values do; they are not used", place(), path.display());
+    if let Some(wrong) = at.wrong(length, desc, whole) {
+        log::warn!("{}: {}: {wrong}; its values are not used", place(), path.display());
         return Ok(None);
     }
     Ok(Some(Weight::File { path: path.into(), offset: at.offset, length }))
@@ -75,20 +93,23 @@ fn found(tensor: &proto::Tensor, base: Option<&Path>, place: &dyn Fn() -> String
 
 /// Reads the entries that say where the bytes lie.
 fn locate(tensor: &proto::Tensor, place: &dyn Fn() -> String) -> Result<Place> {
-    let mut found = Place { location: String::new(), offset: 0 };
+    let mut found = Place { location: String::new(), offset: 0, length: None };
     for bytes in &tensor.external_data {
         let entry: proto::Entry = decode(bytes.clone(), place)?;
         match entry.key.as_str() {
             "location" => found.location = entry.value,
-            "offset" => {
-                found.offset = entry.value.parse().map_err(|_| {
-                    Error::graph(place(), format!("the offset of its external data is `{}`", entry.value))
-                })?;
-            }
+            "offset" => found.offset = number(&entry, place)?,
+            "length" => found.length = Some(number(&entry, place)?),
             _ => {}
         }
     }
     Ok(found)
+}
+
+/// The number that an entry is.
+fn number(entry: &proto::Entry, place: &dyn Fn() -> String) -> Result<u64> {
+    let (key, value) = (&entry.key, &entry.value);
+    value.parse().map_err(|_| Error::graph(place(), format!("the {key} of its external data is `{value}`")))
 }
 
 /// The path of a regular file below `base`, when `location` leads to nothing else.
@@ -108,18 +129,24 @@ fn inside(base: &Path, location: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::super::proto::{Entry, Tensor};
-    use super::read;
+    use super::{read, weight};
+    use crate::graph::{DataType, Shape, TensorDesc};
     use prost::Message;
     use std::path::Path;
 
-    fn stored(location: &str, offset: &str) -> Tensor {
-        let entry = |key: &str, value: &str| Entry { key: key.into(), value: value.into() }.encode_to_vec().into();
-        Tensor { external_data: vec![entry("location", location), entry("offset", offset)], ..Tensor::default() }
+    fn stored(entries: &[(&str, &str)]) -> Tensor {
+        let entry =
+            |&(key, value): &(&str, &str)| Entry { key: key.into(), value: value.into() }.encode_to_vec().into();
+        Tensor { external_data: entries.iter().map(entry).collect(), ..Tensor::default() }
     }
 
-    fn read_from(base: &Path, location: &str, offset: &str) -> Result<Option<Vec<u8>>, String> {
-        let tensor = stored(location, offset);
-        read(&tensor, Some(base), 2, &|| "initializer `w`".into())
+    /// Two bytes.
+    fn pair() -> TensorDesc {
+        TensorDesc::new(DataType::Int8, Shape::new([2]))
+    }
+
+    fn read_from(base: &Path, entries: &[(&str, &str)]) -> Result<Option<Vec<u8>>, String> {
+        read(&stored(entries), Some(base), &pair(), &|| "initializer `w`".into())
             .map(|bytes| bytes.map(|b| b.to_vec()))
             .map_err(|e| e.to_string())
     }
@@ -128,10 +155,41 @@ mod tests {
     fn bytes_come_from_their_offset_and_an_absent_file_is_no_error() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("weights.bin"), [1, 2, 3, 4]).unwrap();
-        assert_eq!(read_from(dir.path(), "weights.bin", "1").unwrap(), Some(vec![2, 3]));
-        assert_eq!(read_from(dir.path(), "other.bin", "1").unwrap(), None);
-        assert!(read_from(dir.path(), "weights.bin", "3").unwrap_err().contains("`w`"));
-        assert!(read_from(dir.path(), "weights.bin", "-3").unwrap_err().contains("`-3`"));
+        let from = |file: &str, offset: &str| read_from(dir.path(), &[("location", file), ("offset", offset)]);
+        assert_eq!(from("weights.bin", "1").unwrap(), Some(vec![2, 3]));
+        assert_eq!(from("weights.bin", "2").unwrap(), Some(vec![3, 4]));
+        assert_eq!(from("other.bin", "1").unwrap(), None);
+        assert!(from("weights.bin", "-3").unwrap_err().contains("`-3`"));
+    }
+
+    #[test]
+    fn places_that_do_not_fit_the_file_or_the_tensor_are_named_with_their_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("weights.bin"), [1, 2, 3, 4]).unwrap();
+        for (offset, length, said) in [
+            ("3", None, "2 bytes are asked for from 3 on, and the file ends at 4"),
+            ("4", None, "from 4 on"),
+            ("99", Some("2"), "from 99 on"),
+            ("18446744073709551615", None, "from 18446744073709551615 on"),
+            ("0", Some("1"), "`length` is 1, and int8 of shape [2] takes 2 bytes"),
+            ("0", Some("4"), "`length` is 4"),
+            ("0", Some("x"), "the length of its external data is `x`"),
+        ] {
+            let mut entries = vec![("location", "weights.bin"), ("offset", offset)];
+            entries.extend(length.map(|length| ("length", length)));
+            let message = read_from(dir.path(), &entries).unwrap_err();
+            assert!(message.contains("initializer `w`") && message.contains(said), "{message}");
+            // The values of a large one are not needed: it is without them.
+            let large = weight(&stored(&entries), Some(dir.path()), &pair(), &|| "initializer `w`".into());
+            assert!(
+                large.map_or_else(|error| error.to_string().contains(said), |found| found.is_none()),
+                "{entries:?}"
+            );
+        }
+        assert_eq!(
+            read_from(dir.path(), &[("location", "weights.bin"), ("offset", "1"), ("length", "2")]).unwrap(),
+            Some(vec![2, 3])
+        );
     }
 
     #[test]
@@ -143,7 +201,7 @@ mod tests {
         std::fs::write(&secret, [1, 2, 3, 4]).unwrap();
         std::os::unix::fs::symlink(&secret, model.join("link")).unwrap();
         for location in ["../secret", "link", secret.to_str().unwrap(), "", ".", "a/../../secret"] {
-            let message = read_from(&model, location, "0").unwrap_err();
+            let message = read_from(&model, &[("location", location)]).unwrap_err();
             assert!(message.contains("directory") && message.contains("`w`"), "{location}: {message}");
         }
     }

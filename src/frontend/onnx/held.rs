@@ -163,6 +163,9 @@ fn types(graph: &Bytes) -> String {
     listed(&types.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
+/// What there is to say of a loop that never runs.
+const IDLE: &str = ", which runs 0 times";
+
 /// What a node gives, and what there is to say of it.
 type Told = (Vec<Given>, String);
 
@@ -249,19 +252,29 @@ impl Scene<'_> {
         let begun = (0..handed).map(|at| self.state(&names.next()?, 2 + at)).collect::<Option<Vec<_>>>()?;
         let before: Vec<TensorDesc> = begun.iter().map(|outer| outer.desc.clone()).collect();
         outer.extend(begun);
-        let gave = self.read(body, &outer)?;
-        let (again, made) = gave.split_first()?;
         // As many rounds as are asked for, unless the graph may end them.
         let asked = self.node.input(0).and_then(|port| match &self.around.node(port.node).value {
             Some(Constant::Ints(values)) => values.first().copied(),
             _ => None,
         });
-        let rounds = match begins {
-            Some(true) => asked.filter(|_| again.truth() == Some(true)).map(|count| count.max(0)),
-            Some(false) => Some(0),
-            None => None,
+        let is_idle = begins == Some(false) || asked.is_some_and(|count| count <= 0);
+        let gave = match (self.read(body, &outer), is_idle) {
+            (Some(gave), _) => gave,
+            // What never runs hands on what it begins with, whatever it would give.
+            (None, true) => return Some((before.into_iter().map(Given::sized).collect(), IDLE.to_owned())),
+            (None, false) => return None,
         };
-        let (mut outputs, collected) = handed_on(made, &before)?;
+        let (again, made) = gave.split_first()?;
+        let rounds = match begins {
+            _ if is_idle => Some(0),
+            Some(true) => asked.filter(|_| again.truth() == Some(true)),
+            _ => None,
+        };
+        let (mut outputs, collected) = if is_idle {
+            (before.iter().cloned().map(Given::sized).collect(), made.get(before.len()..)?)
+        } else {
+            handed_on(made, &before)?
+        };
         let piled = |Given { desc, .. }: &Given| {
             let dims = desc.shape.dims().map(|dims| [&[rounds.unwrap_or(UNKNOWN_DIM)][..], dims].concat());
             Given::sized(TensorDesc { shape: dims.map_or_else(Shape::unknown_rank, Shape::new), ..desc.clone() })
@@ -269,7 +282,7 @@ impl Scene<'_> {
         outputs.extend(collected.iter().map(piled));
         let said = rounds.map_or_else(
             || ", and how often it runs is not known".to_owned(),
-            |rounds| format!(", which runs {rounds} times"),
+            |rounds| if rounds == 0 { IDLE.to_owned() } else { format!(", which runs {rounds} times") },
         );
         Some((outputs, said))
     }

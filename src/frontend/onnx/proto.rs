@@ -235,12 +235,38 @@ pub struct ValueInfo {
     pub kind: Option<Type>,
 }
 
-/// `TypeProto`; only tensors are opened.
+/// `TypeProto`; only tensors are opened, of the others it is told that they are there.
 #[derive(Clone, PartialEq, Message)]
 pub struct Type {
     /// The type of a dense tensor.
     #[prost(message, optional, tag = "1")]
     pub tensor: Option<TensorType>,
+    /// The type of a sequence.
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    pub sequence: Option<Bytes>,
+    /// The type of a map.
+    #[prost(bytes = "bytes", optional, tag = "5")]
+    pub map: Option<Bytes>,
+    /// The type of a sparse tensor.
+    #[prost(bytes = "bytes", optional, tag = "8")]
+    pub sparse: Option<Bytes>,
+    /// The type of what may be absent.
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub optional: Option<Bytes>,
+}
+
+impl Type {
+    /// What it is of, where that is no dense tensor.
+    pub fn other(&self) -> Option<&'static str> {
+        let others = [
+            (&self.sequence, "a sequence"),
+            (&self.map, "a map"),
+            (&self.sparse, "a sparse tensor"),
+            (&self.optional, "an optional"),
+        ];
+        let found = others.into_iter().find(|(bytes, _)| bytes.is_some());
+        found.filter(|_| self.tensor.is_none()).map(|(_, what)| what)
+    }
 }
 
 /// `TypeProto.Tensor`.

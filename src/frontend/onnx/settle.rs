@@ -1,6 +1,7 @@
 //! What an operator becomes once the ranks of its inputs are known.
 
-use crate::graph::{Attr, Graph, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED, infer};
+use crate::frontend::check;
+use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED, infer};
 use crate::status::Result;
 
 /// Attribute of a node whose single entry in `axes` stands for that axis and all behind it, until
@@ -12,6 +13,7 @@ pub const AXES_TO_END: &str = "_axes_to_end";
 ///
 /// Fails as adding a node does.
 pub fn settle(graph: &mut Graph) -> Result<()> {
+    check::warn(graph.iter().filter_map(|(_, node)| mixed(graph, node)), "more nodes mix types");
     for index in 0..graph.len() {
         let id = NodeId(index as u32);
         let node = graph.node(id);
@@ -40,6 +42,26 @@ pub fn settle(graph: &mut Graph) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Operators that read tensors of one type.
+const OF_ONE_TYPE: &[&str] =
+    &["MatMul", "Gemm", "Conv", "ConvTranspose", "Concat", "Add", "Sub", "Mul", "Div", "Sum", "Max", "Min"];
+
+/// What a node reads that ONNX does not let it read together: floats beside integers.
+fn mixed(graph: &Graph, node: &Node) -> Option<String> {
+    if !node.mapped || !OF_ONE_TYPE.contains(&node.origin_type.as_str()) {
+        return None;
+    }
+    let known = |dtype: &DataType| *dtype != DataType::Undefined;
+    let mut types = node.inputs.iter().flatten().map(|&port| graph.desc(port).dtype).filter(known);
+    let first = types.next()?;
+    let other = types.find(|other| other.is_float() != first.is_float())?;
+    let Node { name, origin_type, .. } = node;
+    let (first, other) = (first.name(), other.name());
+    Some(format!(
+        "node `{name}` ({origin_type}) reads {first} and {other}, which ONNX does not allow; {first} is priced"
+    ))
 }
 
 /// ONNX's matrix of ones along a diagonal, of the sizes of another tensor.

@@ -18,12 +18,11 @@ pub fn read(tensor: &proto::Tensor, base: Option<&Path>, place: &dyn Fn() -> Str
     let desc = TensorDesc::new(dtype, Shape::new(tensor.dims.clone()));
     let outside = tensor.data_location != 0 || !tensor.external_data.is_empty();
     if elements > if outside { external::MAX_VALUES } else { Constant::MAX_VALUES } {
-        let weight =
-            if outside { external::weight(tensor, base, desc.bytes(), place)? } else { weight(tensor, &desc, place) };
+        let weight = if outside { external::weight(tensor, base, &desc, place)? } else { weight(tensor, &desc, place) };
         return Ok((desc, weight.map_or(Constant::Opaque, Constant::Stored)));
     }
     let value = if outside {
-        let bytes = external::read(tensor, base, elements * dtype.bytes(), place)?;
+        let bytes = external::read(tensor, base, &desc, place)?;
         bytes.map_or(Constant::Opaque, |bytes| Constant::from_bytes(dtype, &bytes))
     } else {
         values(tensor, dtype, elements, place)?
@@ -146,7 +145,7 @@ impl Declared {
 pub fn declared_input(info: &proto::ValueInfo) -> Result<Declared> {
     let place = || format!("input `{}`", info.name);
     let Some(tensor) = info.kind.as_ref().and_then(|k| k.tensor.as_ref()) else {
-        return Err(Error::graph(place(), "is not a tensor; sequences, maps and optionals cannot be tuned"));
+        return Err(Error::graph(place(), "has no type; state its element type and shape in the model"));
     };
     let dtype = data_type(tensor.elem_type, &place)?;
     let Some(shape) = &tensor.shape else {

@@ -24,26 +24,30 @@ enum Fix {
     Axes(&'static [i64]),
     /// Paddings of a window that the file states (`explicit_paddings`).
     Pads,
+    /// One that TensorFlow gives no default.
+    Need(&'static str),
+    /// Strides of convolutions, which pass no image and no channel over.
+    Strides,
 }
 
-use Fix::{Axes, Bool, Int, Pads, Rename, Text, Type};
+use Fix::{Axes, Bool, Int, Need, Pads, Rename, Strides, Text, Type};
 
 const NHWC: Fix = Text("data_format", "NHWC");
 const NDHWC: Fix = Text("data_format", "NDHWC");
 
 #[rustfmt::skip] // one row, one line
 static RULES: &[Rule] = &[
-    Rule(&["Conv2D"], "", &[NHWC, Pads, Int("groups", 1)]),
-    Rule(&["Conv3D"], "", &[NDHWC, Pads, Int("groups", 1)]),
-    Rule(&["DepthwiseConv2dNative"], "DepthwiseConv2D", &[NHWC, Pads]),
-    Rule(&["Conv2DBackpropInput"], "", &[NHWC, Pads, Int("groups", 1)]),
+    Rule(&["Conv2D"], "", &[NHWC, Need("padding"), Strides, Pads, Int("groups", 1)]),
+    Rule(&["Conv3D"], "", &[NDHWC, Need("padding"), Strides, Pads, Int("groups", 1)]),
+    Rule(&["DepthwiseConv2dNative"], "DepthwiseConv2D", &[NHWC, Need("padding"), Strides, Pads]),
+    Rule(&["Conv2DBackpropInput"], "", &[NHWC, Need("padding"), Strides, Pads, Int("groups", 1)]),
     Rule(&["MatMul"], "MatMulV2", &[Rename("transpose_a", "transpose_x1"), Rename("transpose_b", "transpose_x2")]),
     Rule(&["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"], "BatchMatMulV2", &[Rename("adj_x", "adj_x1"), Rename("adj_y", "adj_x2")]),
     Rule(&["Einsum"], "", &[]),
     Rule(&["BiasAdd"], "", &[NHWC]),
     Rule(&["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"], "BatchNorm", &[NHWC, Bool("is_training", true)]),
-    Rule(&["MaxPool", "AvgPool"], "", &[NHWC, Pads]),
-    Rule(&["MaxPool3D", "AvgPool3D"], "", &[NDHWC, Pads]),
+    Rule(&["MaxPool", "AvgPool"], "", &[NHWC, Need("ksize"), Need("strides"), Need("padding"), Pads]),
+    Rule(&["MaxPool3D", "AvgPool3D"], "", &[NDHWC, Need("ksize"), Need("strides"), Need("padding"), Pads]),
     Rule(&["LRN"], "", &[NHWC, Int("depth_radius", 5)]),
     Rule(&["Relu", "Relu6", "Elu", "Selu", "Sigmoid", "Tanh", "Softplus", "Softsign"], "", &[]),
     Rule(&["LeakyRelu"], "", &[Rename("alpha", "negative_slope")]),
@@ -67,6 +71,8 @@ static RULES: &[Rule] = &[
     Rule(&["Cumsum", "OneHot", "Fill", "Range", "BroadcastTo"], "", &[]),
     Rule(&["Shape", "ShapeN", "Size"], "", &[Rename("out_type", "dtype"), Type("dtype", DataType::Int32)]),
     Rule(&["Rank"], "", &[Type("dtype", DataType::Int32)]),
+    Rule(&["Variable", "VariableV2", "VarHandleOp", "ReadVariableOp"], "", &[]),
+    Rule(&["Enter", "Exit", "Switch", "Merge", "NextIteration", "LoopCond", "RefEnter", "RefExit", "RefSwitch", "RefMerge", "RefNextIteration"], "", &[]),
     Rule(&["Reshape", "Squeeze", "ExpandDims", "Identity", "StopGradient", "PreventGradient", "CheckNumerics", "Snapshot", "IdentityN"], "", &[]),
     Rule(&["ConcatV2", "Concat", "Pack", "Unpack", "Split", "SplitV", "Slice", "StridedSlice", "Transpose", "Pad", "PadV2", "MirrorPad", "Tile"], "", &[]),
     Rule(&["Gather", "GatherV2", "GatherNd", "ScatterNd", "ReverseV2", "ReverseSequence"], "", &[]),
@@ -100,10 +106,16 @@ pub fn apply(node: &mut Node) -> Result<(), Reason> {
             }
             Int(name, value) => default(&mut node.attrs, name, Attr::Int(*value)),
             Bool(name, value) => default(&mut node.attrs, name, Attr::Bool(*value)),
-            Text(name, value) => default(&mut node.attrs, name, Attr::Str((*value).to_owned())),
+            Text(name, value) => {
+                default(&mut node.attrs, name, Attr::Str((*value).to_owned()));
+                known_layout(&node.attrs)?;
+            }
             Type(name, value) => default(&mut node.attrs, name, Attr::Type(*value)),
             Axes(axes) => node.attrs.set("axes", Attr::Ints(axes.to_vec())),
             Pads => explicit_pads(&mut node.attrs)?,
+            Need(name) if node.attrs.get(name).is_none() => return Err(format!("it has no attribute `{name}`")),
+            Need(_) => {}
+            Strides => spatial_strides(&node.attrs)?,
         }
     }
     Ok(())
@@ -113,6 +125,26 @@ fn default(attrs: &mut Attrs, name: &str, value: Attr) {
     if attrs.get(name).is_none() {
         attrs.set(name, value);
     }
+}
+
+/// The layouts that TensorFlow has: any other would be read as one of them.
+fn known_layout(attrs: &Attrs) -> Result<(), Reason> {
+    let Some(layout) = attrs.str("data_format") else { return Ok(()) };
+    match layout {
+        "NHWC" | "NCHW" | "NDHWC" | "NCDHW" => Ok(()),
+        other => Err(format!("`data_format` is `{other}`, and NHWC, NCHW, NDHWC and NCDHW are read")),
+    }
+}
+
+/// Strides are there, and 1 along images and channels.
+fn spatial_strides(attrs: &Attrs) -> Result<(), Reason> {
+    let Some(strides) = attrs.ints("strides") else { return Err("it has no attribute `strides`".into()) };
+    let channels_last = attrs.str("data_format").is_none_or(|format| format.ends_with('C'));
+    let channels = if channels_last { strides.last() } else { strides.get(1) };
+    if strides.len() >= 4 && [strides.first(), channels].into_iter().flatten().any(|&stride| stride != 1) {
+        return Err(format!("its strides {strides:?} pass images or channels over"));
+    }
+    Ok(())
 }
 
 /// `explicit_paddings` names all axes in the order of `data_format`; `pads` the spatial ones.
@@ -141,7 +173,7 @@ pub fn outputs(node: &Node) -> i64 {
         "Unpack" => node.attrs.int("num").unwrap_or(1),
         "FusedBatchNorm" | "FusedBatchNormV2" => 5,
         "FusedBatchNormV3" => 6,
-        "TopKV2" => 2,
+        "TopKV2" | "Switch" | "RefSwitch" | "Merge" | "RefMerge" => 2,
         "IdentityN" | "ShapeN" => node.inputs.len() as i64,
         _ => 1,
     }

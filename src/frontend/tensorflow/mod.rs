@@ -216,6 +216,8 @@ fn attribute(value: &proto::Value) -> Result<Option<Attr>, Reason> {
         std::str::from_utf8(text).ok().map(|text| Attr::Str(text.to_owned()))
     } else if let Some(kind) = value.kind {
         DataType::from_tensorflow(kind).map(Attr::Type)
+    } else if let Some(shape) = &value.shape {
+        tensor::shape(shape.clone(), false)?.dims().map(|dims| Attr::Ints(dims.to_vec()))
     } else {
         let number = value.i.map(Attr::Int).or(value.f.map(|f| Attr::Float(f64::from(f))));
         number.or(value.b.map(Attr::Bool))

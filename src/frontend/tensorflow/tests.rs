@@ -126,9 +126,30 @@ fn convolutions_keep_their_layout_and_pad_as_told() {
 }
 
 #[test]
+fn windows_that_tensorflow_does_not_have_are_refused() {
+    let strides = |list: &[i64]| ("strides", ints(list));
+    let same = || ("padding", text_value("SAME"));
+    for (attrs, part) in [
+        (vec![same()], "`strides`"),
+        (vec![strides(&[1, 2, 2, 1])], "`padding`"),
+        (vec![strides(&[2, 2, 2, 1]), same()], "pass images or channels over"),
+        (vec![strides(&[1, 1, 2, 2]), same()], "pass images or channels over"),
+        (vec![strides(&[1, 2, 2, 1]), same(), ("data_format", text_value("NWHC"))], "`NWHC`"),
+    ] {
+        let message = refusal(conv("Conv2D", &[3, 3, 4, 8], &attrs));
+        assert!(message.contains("`y` (Conv2D)") && message.contains(part), "{part}: {message}");
+    }
+    let pool = def("y", "MaxPool", &["x"], &[strides(&[1, 2, 2, 1]), same()]);
+    assert!(refusal(vec![placeholder(&[1, 8, 8, 4]), pool]).contains("`ksize`"));
+}
+
+#[test]
 fn filters_lie_as_hwcn_for_channels_first_too() {
-    let mut nodes =
-        conv("Conv2D", &[3, 3, 4, 8], &[("padding", text_value("SAME")), ("data_format", text_value("NCHW"))]);
+    let mut nodes = conv(
+        "Conv2D",
+        &[3, 3, 4, 8],
+        &[("strides", ints(&[1, 1, 1, 1])), ("padding", text_value("SAME")), ("data_format", text_value("NCHW"))],
+    );
     nodes[0] = placeholder(&[2, 4, 9, 9]);
     assert_eq!(shape(&load(nodes).unwrap(), "y"), "[2,8,9,9]");
 }

@@ -27,7 +27,7 @@ pub fn headline(report: &Report<'_>) -> Markup {
                 p .warning { "The tuning was interrupted: this is how far it had come. What was found by then is in the bank." }
             }
             @if !report.dynamic.is_empty() {
-                p .warning { (report.dynamic.len()) " kernels of the network are not in these times: nothing tells their sizes. They are named below." }
+                p .warning { (report.dynamic.len()) " kernels of the network are not in these times: nothing tells their sizes or how often they run. They are named below." }
             }
             @for failed in report.gains.iter().flat_map(|gains| gains.failed.iter().take(FAILED)) {
                 p .warning { (failed.op) " could not be measured and counts with CANN's default: " (failed.reason) }

@@ -57,7 +57,7 @@ pub fn operators(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
             @if !report.dynamic.is_empty() {
                 @let named = report.dynamic.iter().take(LEFT_OUT).map(left_out);
                 p .note {
-                    "Left out, because nothing tells their sizes (" (report.dynamic.len()) "): "
+                    "Left out, because nothing tells their sizes or how often they run (" (report.dynamic.len()) "): "
                     (named.collect::<Vec<_>>().join(", "))
                     "."
                 }
@@ -123,7 +123,8 @@ fn left_out(node: &Unsized<'_>) -> String {
         (Some(Cause::Undescribed), _) => {
             format!("{named}, behind {}, which has no shape", shortened(&node.source, NAME))
         }
-        (Some(Cause::Run), _) => format!("{named}, {}", Cause::Run.name()),
+        (Some(Cause::Flow), Some(why)) => format!("{named}, {why}"),
+        (Some(cause @ (Cause::Run | Cause::Flow)), _) => format!("{named}, {}", cause.name()),
         (None, _) => named,
     }
 }

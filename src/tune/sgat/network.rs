@@ -2,7 +2,7 @@
 
 use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
-use crate::graph::{Graph, NodeId};
+use crate::graph::{DataType, Graph, NodeId};
 use crate::lower::{self, Batch, Lowered, Priced, Read, Source, flows};
 use crate::soc::{Arch, Soc};
 use crate::status::Result;
@@ -48,8 +48,16 @@ pub struct Stage<'a> {
     pub priced: Priced,
     /// Whether a result leaves the graph.
     pub leaves: bool,
+    /// Whether it reads or makes conditions. Asked of each pair of kernels, and a kernel may have very many operands.
+    pub decides: bool,
     /// Kernels that read its result, ascending, each once.
     pub users: Vec<u32>,
+}
+
+/// Whether a kernel reads or makes conditions.
+fn decides(workload: &Workload) -> bool {
+    let is_condition = |operands: &[Operand]| operands.iter().any(|operand| operand.dtype == DataType::Bool);
+    workload.operands().is_some_and(|(read, made)| is_condition(read) || is_condition(made))
 }
 
 /// The kernels of a graph in the order in which they run.
@@ -104,6 +112,7 @@ impl<'a> Network<'a> {
                 runs: kernel.launches > 0,
                 priced: kernel.priced,
                 leaves,
+                decides: decides(&kernel.workload),
                 users: Vec::new(),
             });
         }

@@ -5,9 +5,8 @@
 //! follow a cube kernel. Elementwise kernels join each other on both. The 950 fuses nothing so.
 
 use super::network::Network;
-use crate::graph::DataType;
 use crate::soc::Arch;
-use crate::workload::{Conv, MatMul, MatMulKernel, Operand, Workload, passes_fixpipe};
+use crate::workload::{Conv, MatMul, MatMulKernel, Workload, passes_fixpipe};
 
 /// The pass of CANN that fuses a scope, under the name that subgraph banks and `fusion_result.json` know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -147,9 +146,7 @@ const ACTIVATIONS: &[&str] = &[
 /// selections may not: CANN's operator descriptions give kernels of conditions no pattern that its pass knows.
 pub fn joins(network: &Network<'_>, arch: Arch, at: u32) -> bool {
     let stage = network.stage(at);
-    let is_condition = |operands: &[Operand]| operands.iter().any(|operand| operand.dtype == DataType::Bool);
-    let decides = stage.workload.operands().is_some_and(|(read, made)| is_condition(read) || is_condition(made));
-    arch != Arch::C310 && !decides && (network.op_type(at) != "AddN" || stage.reads.len() <= MOST_ADDENDS)
+    arch != Arch::C310 && !stage.decides && (network.op_type(at) != "AddN" || stage.reads.len() <= MOST_ADDENDS)
 }
 
 #[cfg(test)]

@@ -118,10 +118,9 @@ fn a_layer_that_is_not_known_is_named_and_the_others_are_tuned() {
     let reader = format!("{net} layer {{ name: 'r' type: 'ReLU' bottom: 'boxes' top: 'r' }}");
     std::fs::write(place.path("read.prototxt"), reader).unwrap();
     // What reads it has sizes that nobody knows.
-    let why = "their sizes follow from operators whose results are not known, `boxes` (DetectionOutput): r";
+    let why = "their sizes follow from operators and inputs that are not known, `boxes` (DetectionOutput): r";
     let answer = place.tune(&["-m", "read.prototxt", "--output=out/"]).expect(0, &[why]);
-    let told =
-        "Left out     r (ReLU): their sizes follow from operators whose results are not known, boxes (DetectionOutput)";
+    let told = "Left out     r (ReLU): their sizes follow from operators and inputs that are not known, boxes (DetectionOutput)";
     assert!(
         answer.stdout.contains(told)
             && answer.stdout.contains("; without 1 kernel of unknown sizes and 1 kernel of unknown time"),

@@ -1,6 +1,7 @@
 //! Where a network stops being static: tensors whose sizes nothing tells.
 
-use super::walk::{dynamic, follows_from_values, has_rule};
+use super::walk::{dynamic, follows_from_values, has_rule, require_static};
+use crate::control::{Flow, flows};
 use crate::{DATA, Graph, Node, NodeId, Port, WHY_UNMAPPED, op};
 use aoe_base::spelling::listed;
 use aoe_base::status::{Error, Result};
@@ -17,7 +18,7 @@ pub struct Static {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A node that reads or writes a tensor whose sizes are not known.
+/// A node that reads or writes a tensor whose sizes are not known, or of which only a run tells how often it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Its name.
@@ -30,7 +31,7 @@ pub struct LeftOut {
     pub source: String,
     /// What the framework calls the operator of that node.
     pub source_type: String,
-    /// Why that operator stayed the framework's, where its reader said it.
+    /// Why that operator stayed the framework's, where its reader said it, or which loop or conditional it is part of.
     pub why: Option<String>,
 }
 
@@ -54,11 +55,14 @@ pub enum Cause {
     /// Only a run tells them: they follow from values.
     #[serde(rename = "only a run tells")]
     Run,
+    /// Only a run tells how often the node runs, or whether: it is in or behind a loop or a conditional of TensorFlow 1.
+    #[serde(rename = "control flow")]
+    Flow,
 }
 
 impl Cause {
     /// Every one.
-    pub const ALL: [Cause; 3] = [Cause::UnknownOperator, Cause::Undescribed, Cause::Run];
+    pub const ALL: [Cause; 4] = [Cause::UnknownOperator, Cause::Undescribed, Cause::Run, Cause::Flow];
 
     /// The word for it in reports.
     pub const fn name(self) -> &'static str {
@@ -66,25 +70,28 @@ impl Cause {
             Cause::UnknownOperator => "unknown operator",
             Cause::Undescribed => "undescribed input",
             Cause::Run => "only a run tells",
+            Cause::Flow => "control flow",
         }
     }
 }
 
-/// Takes out of a graph the nodes that read or write a tensor whose sizes are not known. A tensor of known sizes that
-/// such a node gives to others becomes an input.
+/// Takes out of a graph the nodes that read or write a tensor whose sizes are not known, and those of which only a run
+/// tells how often they run. A tensor of known sizes that such a node gives to others becomes an input.
 ///
 /// Fails with [`Error::Dynamic`] that names an input of the graph that something reads though some of
 /// its sizes are left open: these a caller can tell.
 pub fn split_static(mut graph: Graph) -> Result<Static> {
     let order = graph.validated_order()?;
+    let flows = flows(&graph, &order);
     let mut behind: Vec<Option<(Cause, NodeId)>> = vec![None; graph.len()];
     for &id in &order {
-        behind[id.index()] = why_behind(&graph, id, &behind)?;
+        let unknown = why_behind(&graph, id, &behind)?;
+        behind[id.index()] = flows[id.index()].map(|_| (Cause::Flow, id)).or(unknown);
     }
     if behind.iter().all(Option::is_none) {
         return Ok(Static { graph, left_out: Vec::new() });
     }
-    let left_out = named(&graph, &order, &behind);
+    let left_out = named(&graph, &order, &behind, &flows);
     let is_behind = |port: &Port| behind[port.node.index()].is_some();
     let mut taken_over = FxHashSet::default();
     let mut outputs: Vec<Port> = graph.outputs().iter().copied().filter(|port| !is_behind(port)).collect();
@@ -126,6 +133,7 @@ fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> 
         }
         let own = || match follows_from_values(source) || op::gives_what_it_finds(&source.op_type) {
             false => Cause::UnknownOperator,
+            true if is_no_tensor(source) => Cause::UnknownOperator,
             true if comes_from_outside(source) => Cause::Undescribed,
             true => Cause::Run,
         };
@@ -137,24 +145,32 @@ fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> 
     Ok((writes && runs).then_some((cause, id)))
 }
 
+/// Whether a node is an input of the model that is no tensor.
+fn is_no_tensor(node: &Node) -> bool {
+    node.op_type == DATA && node.attrs.get(WHY_UNMAPPED).is_some()
+}
+
 /// Whether a node is where a tensor enters the graph: an input, a constant, a variable.
-fn comes_from_outside(node: &Node) -> bool {
+pub(super) fn comes_from_outside(node: &Node) -> bool {
     op::kind(&node.op_type) == op::Kind::None && node.inputs.iter().flatten().next().is_none()
 }
 
-/// The error of a graph of which nothing known is left, where `error` names a tensor that has no sizes. It names the node from
-/// which that one has none; where this is an operator of an unknown type, that it is no graph to tune ([`Error::Graph`]).
-pub fn nothing_left(graph: &Graph, left_out: &[LeftOut], error: Error) -> Error {
-    let is_named = |node: &&LeftOut| matches!(&error, Error::Dynamic { tensor, .. } if *tensor == node.name);
+/// The error of a graph of which nothing known is left. It names the node from which the first tensor without sizes has none;
+/// where this is an operator of an unknown type or part of a loop or a conditional of TensorFlow 1, that it is no graph to
+/// tune ([`Error::Graph`]). [`None`] where nothing was left out.
+pub fn nothing_left(graph: &Graph, left_out: &[LeftOut]) -> Option<Error> {
+    let error = require_static(graph).err();
+    let is_named = |node: &&LeftOut| matches!(&error, Some(Error::Dynamic { tensor, .. }) if *tensor == node.name);
     let Some(node) = left_out.iter().find(is_named).or(left_out.first()) else { return error };
-    let error = unknown_output(graph, &node.source).map_or(error, |port| dynamic(graph, port));
-    match node.cause {
-        Cause::UnknownOperator => {
-            let place = format!("node `{}` ({})", node.source, node.source_type);
-            Error::graph(place, format!("leaves nothing to tune: {error}"))
-        }
-        Cause::Undescribed | Cause::Run => error,
+    let place = format!("node `{}` ({})", node.source, node.source_type);
+    if let (Cause::Flow, Some(why)) = (node.cause, &node.why) {
+        return Some(Error::graph(place, format!("leaves nothing to tune: it is {why}, and there is no other kernel")));
     }
+    let error = unknown_output(graph, &node.source).map(|port| dynamic(graph, port)).or(error)?;
+    Some(match node.cause {
+        Cause::UnknownOperator => Error::graph(place, format!("leaves nothing to tune: {error}")),
+        Cause::Undescribed | Cause::Run | Cause::Flow => error,
+    })
 }
 
 /// The first output of a node whose sizes are not known.
@@ -166,31 +182,55 @@ fn unknown_output(graph: &Graph, name: &str) -> Option<Port> {
 
 /// What is left out in words: how many nodes for which reason, and their names; one text for each reason.
 pub fn in_words(left_out: &[LeftOut]) -> Vec<String> {
-    let of = |cause: Cause| {
-        let nodes: Vec<&LeftOut> = left_out.iter().filter(|node| node.cause == cause).collect();
+    let said = |why: &str, nodes: &[&LeftOut]| {
         let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        format!("left out, because {why}: {}", listed(&names))
+    };
+    let mut texts = Vec::new();
+    for cause in Cause::ALL {
+        let nodes: Vec<&LeftOut> = left_out.iter().filter(|node| node.cause == cause).collect();
         let mut sources: Vec<String> = nodes.iter().map(|node| node.at_fault()).collect();
         sources.dedup();
         let sources = listed(&sources.iter().map(String::as_str).collect::<Vec<_>>());
         let why = match cause {
+            _ if nodes.is_empty() => continue,
             Cause::UnknownOperator => {
-                format!("their sizes follow from operators whose results are not known, {sources}")
+                format!("their sizes follow from operators and inputs that are not known, {sources}")
             }
             Cause::Undescribed => format!("their sizes follow from inputs without a shape, {sources}"),
             Cause::Run => "only a run tells their sizes".to_owned(),
+            Cause::Flow => {
+                for why in [Flow::Loop, Flow::Conditional].map(Flow::why) {
+                    let of_it = nodes.iter().copied().filter(|node| node.why.as_deref() == Some(why));
+                    let of_it: Vec<&LeftOut> = of_it.collect();
+                    texts.extend((!of_it.is_empty()).then(|| said(&format!("they are {why}"), &of_it)));
+                }
+                continue;
+            }
         };
-        (!names.is_empty()).then(|| format!("left out, because {why}: {}", listed(&names)))
-    };
-    Cause::ALL.into_iter().filter_map(of).collect()
+        texts.push(said(&why, &nodes));
+    }
+    texts
+}
+
+/// What gives a shape to a node of this type where a tensor enters the graph without one.
+pub fn shape_wanted(source_type: &str) -> &'static str {
+    match source_type {
+        "Variable" | "VariableV2" | "VarHandleOp" | "FileConstant" | "ConstPlaceHolder" => {
+            "state it in the node's attribute `shape`"
+        }
+        _ => "give it with input_shape",
+    }
 }
 
 /// The nodes behind the border that run a kernel, in the order in which they run.
-fn named(graph: &Graph, order: &[NodeId], behind: &[Option<(Cause, NodeId)>]) -> Vec<LeftOut> {
+fn named(graph: &Graph, order: &[NodeId], behind: &[Option<(Cause, NodeId)>], flows: &[Option<Flow>]) -> Vec<LeftOut> {
     let left_out = |id: &NodeId| {
         let (node, (cause, source)) = (graph.node(*id), behind[id.index()]?);
         if node.mapped && op::kind(&node.op_type) == op::Kind::None {
             return None;
         }
+        let flow = flows[source.index()].map(Flow::why);
         let source = graph.node(source);
         Some(LeftOut {
             name: node.name.clone(),
@@ -198,7 +238,9 @@ fn named(graph: &Graph, order: &[NodeId], behind: &[Option<(Cause, NodeId)>]) ->
             cause,
             source: source.name.clone(),
             source_type: source.origin_type.clone(),
-            why: source.attrs.str(WHY_UNMAPPED).filter(|_| !source.mapped).map(str::to_owned),
+            why: flow
+                .or(source.attrs.str(WHY_UNMAPPED).filter(|_| !source.mapped || is_no_tensor(source)))
+                .map(str::to_owned),
         })
     };
     order.iter().filter_map(left_out).collect()

@@ -2,6 +2,7 @@
 
 use super::dim::{self, Reason};
 use super::value::{Value, Values};
+use crate::control::goes_back;
 use crate::{Attr, DataType, Format, Graph, Node, Port, Shape, TensorDesc};
 use std::borrow::Cow;
 
@@ -135,6 +136,11 @@ impl<'a> Call<'a> {
     pub fn connected(&self) -> impl Iterator<Item = (Port, &'a TensorDesc)> + use<'a> {
         let graph = self.graph;
         self.node.inputs.iter().flatten().map(move |&port| (port, graph.desc(port)))
+    }
+
+    /// Whether the node is the head of a loop, which reads from the loop's end.
+    pub fn goes_on(&self) -> bool {
+        self.node.inputs.iter().flatten().any(|port| goes_back(self.graph.node(port.node), self.node))
     }
 
     /// Whether every connected input is a constant.

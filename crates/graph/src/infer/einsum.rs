@@ -57,6 +57,10 @@ impl Equation {
         if let Some(l) = output.iter().find(|l| !inputs.iter().flatten().any(|i| i == *l)) {
             return Err(format!("equation `{text}` has axis {l} in its result only"));
         }
+        let repeated = output.iter().enumerate().find(|(at, label)| output[..*at].contains(label));
+        if let Some((_, label)) = repeated {
+            return Err(format!("equation `{text}` has axis {label} twice in its result"));
+        }
         Ok(Equation { inputs, output })
     }
 

@@ -111,12 +111,18 @@ pub(crate) fn resize_grad(call: &Call<'_>) -> Inference {
 /// `GridSample(x, grid)`: the space of the grid.
 pub(crate) fn grid_sample(call: &Call<'_>) -> Inference {
     let (x, grid) = (call.need(0)?, call.need(1)?);
-    let (Some(dims), Some([_, space @ .., _])) = (x.shape.dims(), grid.shape.dims()) else {
+    let (Some(dims), Some([images, space @ .., places])) = (x.shape.dims(), grid.shape.dims()) else {
         return Inferred::unknown(x.dtype);
     };
     let layout = Layout::of(call, call.format(0), dims.len())?;
     if space.len() != layout.spatial {
         return Err("image and grid differ in rank".into());
+    }
+    if *places >= 0 && *places != layout.spatial as i64 {
+        return Err(format!("a place in {} dimensions has {places} numbers in the grid", layout.spatial));
+    }
+    if dims[0] >= 0 && *images >= 0 && dims[0] != *images {
+        return Err(format!("{} images, and a grid for {images}", dims[0]));
     }
     Inferred::dims(x.dtype, layout.join(dims[0], dims[layout.channel()], space))
 }

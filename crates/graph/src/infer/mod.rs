@@ -46,7 +46,7 @@ mod walk;
 pub mod window;
 mod within;
 
-pub use border::{Cause, LeftOut, Static, in_words, nothing_left, split_static};
+pub use border::{Cause, LeftOut, Static, in_words, nothing_left, shape_wanted, split_static};
 pub use call::{Call, Params};
 pub(crate) use call::{Inference, Inferred, Rule};
 pub use found::note_found;

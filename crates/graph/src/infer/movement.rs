@@ -168,7 +168,7 @@ impl<'a> SplitPlan<'a> {
             Params::Unknown => return Ok(vec![UNKNOWN; count]),
             Params::Known(sizes) if !sizes.is_empty() => sizes.clone(),
             _ if whole < 0 => return Ok(vec![UNKNOWN; count]),
-            _ => return Ok(even_parts(whole, count)),
+            _ => return even_parts(whole, count),
         };
         if sizes.len() != count {
             return Err(format!("{} sizes for {count} outputs", sizes.len()));
@@ -177,11 +177,13 @@ impl<'a> SplitPlan<'a> {
     }
 }
 
-/// Equal parts; the last takes what is left when they do not come out even.
-fn even_parts(whole: i64, count: usize) -> Vec<i64> {
+/// Equal parts.
+fn even_parts(whole: i64, count: usize) -> Result<Vec<i64>, Reason> {
     let n = count.max(1) as i64;
-    let part = whole / n + i64::from(whole % n != 0);
-    (0..n).map(|i| (whole - part.saturating_mul(i).min(whole)).min(part)).collect()
+    if whole % n != 0 {
+        return Err(format!("an axis of {whole} does not split into {n} equal parts, and their sizes are not stated"));
+    }
+    Ok(vec![whole / n; count.max(1)])
 }
 
 /// Replaces one -1 by what the other sizes leave, and checks that they add up.

@@ -10,6 +10,41 @@ pub(crate) fn kept(_: &Call<'_>) -> Inference {
     Ok(Inferred::default())
 }
 
+/// A variable, or the handle of one, which stands for it: attributes say what it is, where they are there.
+pub(crate) fn variable(call: &Call<'_>) -> Inference {
+    let mut stated = call.node.outputs.first().cloned().unwrap_or_else(TensorDesc::unknown);
+    stated.dtype = call.type_attr("dtype").filter(|dtype| *dtype != DataType::Undefined).unwrap_or(stated.dtype);
+    // [-1] is the default of the prototype: nothing is said.
+    let said = call.node.attrs.ints("shape").filter(|dims| *dims != [UNKNOWN] && dims.iter().all(|&d| d >= UNKNOWN));
+    if let Some(dims) = said {
+        stated.shape = Shape::new(dims);
+    }
+    Inferred::all(vec![stated])
+}
+
+/// `Merge`: whichever of its inputs a run computes, and the number of that. At the head of a loop, later rounds may bring
+/// other sizes than the first.
+pub(crate) fn merge(call: &Call<'_>) -> Inference {
+    let first = call.need(0)?;
+    let inputs = || call.connected().map(|(_, desc)| desc);
+    let mut common = first.shape.clone();
+    for desc in inputs().skip(1) {
+        common = match (common.dims(), desc.shape.dims()) {
+            (Some(one), Some(other)) if one.len() == other.len() => {
+                let sizes = one.iter().zip(other);
+                Shape::new(sizes.map(|(&one, &other)| if one == other { one } else { UNKNOWN }).collect::<Vec<_>>())
+            }
+            _ => Shape::unknown_rank(),
+        };
+    }
+    if call.goes_on() {
+        common = Shape::unknown_rank();
+    }
+    let format = if inputs().all(|desc| desc.format == first.format) { first.format } else { Format::Nd };
+    let merged = TensorDesc { dtype: first.dtype, shape: common, format };
+    Inferred::all(vec![merged, TensorDesc::new(DataType::Int32, Shape::scalar())])
+}
+
 /// `Reshape`: target sizes from input 1 or attribute `shape`; 0 copies (unless `allowzero`), -1 takes
 /// what is left. `axis` and `num_axes` limit the axes that are replaced.
 pub(crate) fn reshape(call: &Call<'_>) -> Inference {

@@ -1,5 +1,6 @@
 //! The walk over a graph in topological order that gives every output its description.
 
+use super::border::{comes_from_outside, shape_wanted};
 use super::call::{Call, Inference, Inferred};
 use super::dim::Reason;
 use super::value::{Value, Values};
@@ -121,6 +122,8 @@ pub fn dynamic(graph: &Graph, port: Port) -> Error {
     let node = graph.node(port.node);
     let advice = if node.op_type == crate::DATA {
         advice::sizes_wanted(graph)
+    } else if comes_from_outside(node) {
+        format!("{}, or cut the network before what reads it with out_nodes", shape_wanted(&node.op_type))
     } else if follows_from_values(node) || op::gives_what_it_finds(&node.op_type) {
         "only a run tells it; cut the network before the node with out_nodes".to_owned()
     } else {

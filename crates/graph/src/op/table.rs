@@ -41,7 +41,12 @@ pub(super) fn families() -> impl Iterator<Item = &'static Family> {
 static STRUCTURE: &[Family] = &[
     row(Kind::None, shape::kept, &["Data", "RefData", "AippData", "AnnData", "Const", "Constant"]),
     row(Kind::None, torch::by_attributes, &["FileConstant", "ConstPlaceHolder"]),
-    row(Kind::None, shape::kept, &["Variable", "VariableV2", "VarHandleOp", "Placeholder", "PlaceHolder"]),
+    row(Kind::None, shape::variable, &["Variable", "VariableV2", "VarHandleOp"]),
+    row(Kind::None, shape::kept, &["Placeholder", "PlaceHolder"]),
+    // Control flow of TensorFlow 1.
+    row(Kind::None, elementwise::same, &["Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration"]),
+    row(Kind::None, elementwise::same, &["LoopCond", "Switch", "RefSwitch"]),
+    row(Kind::None, shape::merge, &["Merge", "RefMerge"]),
     row(Kind::None, elementwise::mirror, &["NetOutput", "IdentityN", "End", "NoOp", "ControlTrigger"]),
     // What GE's compiler adds to a graph to order its streams: tasks of the runtime, and no kernels.
     row(

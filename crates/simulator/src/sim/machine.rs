@@ -120,14 +120,6 @@ impl Machine {
         }
     }
 
-    /// Microseconds of device memory traffic for data of `footprint` bytes that were used before and
-    /// will be used again, and `extra` bytes on top.
-    pub fn memory_us(&self, footprint: f64, extra: f64) -> f64 {
-        let missed = self.missed(footprint);
-        let extra = if missed > 0.0 { extra } else { 0.0 };
-        self.missed_us(missed + extra)
-    }
-
     /// Share of `footprint` bytes that a cube kernel finds in device memory, not in L2.
     pub fn missed_share(&self, footprint: f64) -> f64 {
         if footprint > 0.0 { self.missed(footprint) / footprint } else { 0.0 }

@@ -22,6 +22,13 @@ fn gemm(op: &mut Op) -> Result<()> {
     let (a, b, c) = (op.required(0)?, op.required(1)?, op.input(2));
     let alpha = op.float("alpha")?.unwrap_or(1.0);
     let beta = op.float("beta")?.unwrap_or(1.0);
+    for input in 0..2 {
+        if let Some(rank) = op.found_rank(input).filter(|rank| *rank != 2) {
+            return Err(
+                op.error(format!("input {input} has {rank} axes, and Gemm multiplies matrices of 2: use MatMul"))
+            );
+        }
+    }
     let mut node = op.node("MatMulV2").with_inputs([a, b]);
     node.attrs.set("transpose_x1", Attr::Bool(op.flag("transA", false)?));
     node.attrs.set("transpose_x2", Attr::Bool(op.flag("transB", false)?));

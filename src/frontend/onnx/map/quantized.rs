@@ -38,9 +38,21 @@ pub fn quantize(op: &mut Op) -> Result<()> {
     if op.int("block_size")?.unwrap_or(0) != 0 {
         return op.keep_like_input_because(dtype, BLOCKS);
     }
-    let axis = op.int("axis")?.unwrap_or(1);
+    let axis = axis_of_scales(op, scale)?;
     let node = op.node("Quantize");
     finish_quantized(op, node, x, &Scaled { scale, zero, dtype, axis })
+}
+
+/// The axis along which scales lie; one scale lies along none, whatever is stated.
+fn axis_of_scales(op: &Op, scale: Port) -> Result<i64> {
+    let axis = op.int("axis")?.unwrap_or(1);
+    let is_list = op.told(scale).shape.elements().is_some_and(|scales| scales > 1);
+    match op.found_rank(0).map(|rank| rank as i64) {
+        Some(rank) if is_list && !(-rank..rank).contains(&axis) => {
+            Err(op.error(format!("its scales lie along axis {axis}, which is outside a tensor of rank {rank}")))
+        }
+        _ => Ok(axis),
+    }
 }
 
 /// How CANN's `Quantize` calls a type that it quantises to.
@@ -92,7 +104,7 @@ pub fn finish_quantized(op: &mut Op, mut node: Node, x: Port, how: &Scaled) -> R
 pub fn dequantize(op: &mut Op) -> Result<()> {
     let (x, scale) = (op.required(0)?, op.required(1)?);
     let dtype = float_type(op, scale);
-    let axis = op.int("axis")?.unwrap_or(1);
+    let axis = axis_of_scales(op, scale)?;
     if op.int("block_size")?.unwrap_or(0) != 0 {
         return op.keep_like_input_because(dtype, BLOCKS);
     }

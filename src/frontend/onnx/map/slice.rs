@@ -2,7 +2,7 @@
 
 use super::{Rule, with};
 use crate::frontend::onnx::op::Op;
-use crate::graph::Attr;
+use crate::graph::{Attr, Port};
 use crate::status::Result;
 
 pub const RULES: &[Rule] = &[with("Split", split), with("Slice", slice), with("Pad", pad)];
@@ -21,6 +21,13 @@ fn split(op: &mut Op) -> Result<()> {
         op.input(1)
     };
     let parts = op.output_count();
+    if let Some(stated) = op.int("num_outputs")?.filter(|&stated| stated != parts as i64) {
+        return Err(op.error(format!("attribute `num_outputs` is {stated}, and the node has {parts} outputs")));
+    }
+    let sizes = match sizes {
+        None => last_smaller(op, x, axis, parts)?,
+        stated => stated,
+    };
     let mut node = match sizes {
         Some(sizes) => op.node("SplitV").with_inputs([x, sizes]),
         None => op.node("Split").with_inputs([x]),
@@ -28,6 +35,23 @@ fn split(op: &mut Op) -> Result<()> {
     node.attrs.set("split_dim", Attr::Int(axis));
     node.attrs.set("num_split", Attr::Int(parts as i64));
     op.finish(node)
+}
+
+/// The sizes of so many parts of an axis that does not come out even: since opset 18 the last one is smaller. CANN's `Split`
+/// has equal parts only.
+fn last_smaller(op: &mut Op, x: Port, axis: i64, parts: usize) -> Result<Option<Port>> {
+    let desc = op.told(x);
+    let size = desc.shape.dims().and_then(|dims| {
+        let axis = if axis < 0 { axis.checked_add(dims.len() as i64)? } else { axis };
+        dims.get(usize::try_from(axis).ok()?).copied()
+    });
+    let count = parts as i64;
+    let Some(size) = size.filter(|size| op.opset >= 18 && count > 0 && *size >= 0 && size % count != 0) else {
+        return Ok(None);
+    };
+    let part = size / count + 1;
+    let sizes: Vec<i64> = (0..count).map(|at| (size - part.saturating_mul(at)).clamp(0, part)).collect();
+    op.ints_input("size_splits", sizes).map(Some)
 }
 
 /// Inputs x, begin, end, axes, strides; attributes before opset 10.

@@ -7,16 +7,18 @@ use crate::status::Result;
 /// Number of spatial dimensions of a windowed operator: from the attributes that list one number
 /// per dimension, else from the rank of the given inputs.
 pub fn spatial_rank(op: &Op, inputs: &[usize]) -> Result<usize> {
-    for name in ["kernel_shape", "strides", "dilations", "output_padding"] {
-        if let Some(list) = op.ints(name)? {
-            return check_rank(op, list.len());
+    let found = inputs.iter().find_map(|&i| op.found_rank(i)).map(|rank| rank.saturating_sub(2));
+    for (name, ends) in [("kernel_shape", 1), ("strides", 1), ("dilations", 1), ("output_padding", 1), ("pads", 2)] {
+        let Some(stated) = op.ints(name)?.map(|list| list.len() / ends) else { continue };
+        if found.is_some_and(|found| found != stated) {
+            let (found, numbers) = (found.unwrap_or_default(), stated * ends);
+            let reason = format!("attribute `{name}` has {numbers} numbers for {found} spatial dimensions");
+            return Err(op.error(reason));
         }
+        return check_rank(op, stated);
     }
-    if let Some(pads) = op.ints("pads")? {
-        return check_rank(op, pads.len() / 2);
-    }
-    match inputs.iter().find_map(|&i| op.rank(i)) {
-        Some(rank) => check_rank(op, rank.saturating_sub(2)),
+    match found {
+        Some(spatial) => check_rank(op, spatial),
         None => {
             Err(op.error("the number of spatial dimensions is not known: neither kernel_shape nor a shape says it"))
         }

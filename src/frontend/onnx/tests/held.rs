@@ -177,6 +177,12 @@ fn what_a_loop_hands_on_keeps_its_sizes_and_what_it_collects_has_as_many_as_it_r
     assert_eq!([shape_of(&graph, "y"), shape_of(&graph, "columns")], ["[4,8]", "[?,4]"]);
     let graph = looped(round(&always, true), Some(6));
     assert_eq!([shape_of(&graph, "y"), shape_of(&graph, "columns")], ["[?]", "[?]"]);
+    // What never runs gives what it begins with, whatever it would make of that.
+    for (ends, rounds) in [(&always, 0), (&asks, 0), (&always, -3)] {
+        let graph = looped(round(ends, true), Some(rounds));
+        assert_eq!([shape_of(&graph, "y"), shape_of(&graph, "columns")], ["[4,8]", "[0,8]"]);
+        assert!(why(&graph, "loop").contains("runs 0 times"), "{}", why(&graph, "loop"));
+    }
 }
 
 #[test]

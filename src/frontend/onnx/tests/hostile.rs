@@ -155,10 +155,10 @@ fn element_types_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn inputs_that_are_no_tensors_are_refused() {
+fn inputs_without_a_type_are_refused() {
     let mut model = Model::new(17);
     model.graph.input.push(encode(&proto::ValueInfo { name: "s".into(), kind: Some(proto::Type::default()) }));
-    assert_names(&model.refusal(), &["input `s`", "not a tensor"]);
+    assert_names(&model.refusal(), &["input `s`", "has no type"]);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn attributes_of_the_wrong_type_or_range_are_refused_by_name() {
         node("MaxPool", &["x"], &["r"], &[("kernel_shape", Value::Ints(kernel)), ("pads", Value::Ints(pads))])
     };
     refused(&pool(vec![3, 0], vec![0; 4]), &["MaxPool_0", "`kernel_shape`", "0"]);
-    refused(&pool(vec![3; 4], vec![0; 8]), &["MaxPool_0", "4 spatial"]);
+    refused(&pool(vec![3; 4], vec![0; 8]), &["MaxPool_0", "4 numbers for 2 spatial"]);
     refused(&pool(vec![3; 2], vec![0; 3]), &["MaxPool_0", "`pads`"]);
     let cast = node("Cast", &["x"], &["r"], &[("to", Value::Int(1 << 40))]);
     refused(&cast, &["Cast_0", "`to`"]);
@@ -323,4 +323,49 @@ fn bytes_that_are_no_text_stay_what_they_are() {
     // Fields 2 of `AttrDef`, and 2 of the list in field 1.
     let kept = [&b"\x12\x02\xff\x00"[..], b"\x0a\x08\x12\x02\xff\x00\x12\x02\xff\x00"];
     assert_eq!(with(b"\xff\0"), kept.map(|bytes| Attr::Opaque(Bytes::from_static(bytes))));
+}
+
+#[test]
+fn what_onnx_does_not_allow_is_refused_and_not_made_something_else() {
+    let list = |name: &str, values: &[i64]| (name.to_owned(), Value::Ints(values.to_vec()));
+    let conv = |attr: (String, Value)| node("Conv", &["image", "k"], &["y"], &[(attr.0.as_str(), attr.1)]);
+    let split = |outputs: &[&str], attrs: &[(&str, Value)]| node("Split", &["x"], outputs, attrs);
+    let quantized = node("QuantizeLinear", &["x", "scales"], &["y"], &[("axis", Value::Int(5))]);
+    let dequantized = node("DequantizeLinear", &["whole", "scales"], &["y"], &[("axis", Value::Int(-3))]);
+    for (opset, made, parts) in [
+        (17, conv(list("strides", &[2])), &["`strides` has 1 numbers for 2 spatial"][..]),
+        (17, conv(list("pads", &[1, 1])), &["`pads` has 2 numbers for 2 spatial"]),
+        (17, node("MaxPool", &["image"], &["y"], &[("kernel_shape", Value::Ints(vec![3]))]), &["`kernel_shape` has 1"]),
+        (17, node("Gemm", &["image", "x"], &["y"], &[]), &["input 0 has 4 axes"]),
+        (17, split(&["y", "b", "c"], &[]), &["an axis of 8 does not split into 3 equal parts"]),
+        (18, split(&["y", "b", "c"], &[("num_outputs", Value::Int(2))]), &["`num_outputs` is 2", "has 3 outputs"]),
+        (17, quantized, &["axis 5", "rank 2"]),
+        (17, dequantized, &["axis -3", "rank 2"]),
+        (17, node("Einsum", &["x"], &["y"], &[("equation", Value::Str("ij->ii"))]), &["axis `i` twice"]),
+        (17, node("GridSample", &["image", "three"], &["y"], &[]), &["2 dimensions has 3 numbers"]),
+        (17, node("GridSample", &["image", "grids"], &["y"], &[]), &["1 images, and a grid for 2"]),
+    ] {
+        let model = Model::new(opset)
+            .input("x", &[8.into(), 4.into()])
+            .input("image", &[1.into(), 3.into(), 8.into(), 8.into()])
+            .input("three", &[1.into(), 5.into(), 5.into(), 3.into()])
+            .input("grids", &[2.into(), 5.into(), 5.into(), 2.into()])
+            .initializer(&weight("k", &[4, 3, 3, 3]))
+            .initializer(&weight("scales", &[4]))
+            .initializer(&proto::Tensor { data_type: 3, ..weight("whole", &[8, 4]) })
+            .node(&made.clone().named("made"))
+            .output("y");
+        let message = load(&model.bytes()).map(|_| ()).expect_err(&made.op_type).to_string();
+        assert_names(&message, &[&["`made`"], parts].concat());
+    }
+}
+
+#[test]
+fn parts_that_do_not_come_out_even_are_stated_by_their_sizes() {
+    let split = node("Split", &["x"], &["a", "b", "c"], &[("num_outputs", Value::Int(3))]).named("cut");
+    let model = Model::new(18).input("x", &[8.into(), 4.into()]).node(&split).output("a").output("c");
+    let graph = load(&model.bytes()).unwrap();
+    let cut = graph.node(graph.find("cut").unwrap());
+    let shapes: Vec<String> = cut.outputs.iter().map(|output| output.shape.to_string()).collect();
+    assert_eq!((cut.op_type.as_str(), shapes.join(" ").as_str()), ("SplitV", "[3,4] [3,4] [2,4]"));
 }

@@ -61,7 +61,10 @@ pub fn value_info(name: &str, elem_type: i32, dims: &[Dim]) -> proto::ValueInfo 
     };
     let shape = proto::TensorShape { dim: dims.iter().map(|d| encode(&dim(d))).collect() };
     let tensor = proto::TensorType { elem_type, shape: Some(shape) };
-    proto::ValueInfo { name: name.to_owned(), kind: Some(proto::Type { tensor: Some(tensor) }) }
+    proto::ValueInfo {
+        name: name.to_owned(),
+        kind: Some(proto::Type { tensor: Some(tensor), ..proto::Type::default() }),
+    }
 }
 
 pub fn ints(name: &str, values: &[i64]) -> proto::Tensor {

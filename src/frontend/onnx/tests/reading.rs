@@ -1,9 +1,11 @@
 //! Names, order, inputs and constants.
 
 use super::{FLOAT, Model, Value, encode, ints, node, only, scalar, value_info, weight};
-use crate::frontend::DIM_NAMES;
 use crate::frontend::onnx::proto;
+use crate::frontend::{DIM_NAMES, Framework, ModelOptions, load_memory};
+use crate::graph::infer::{in_words, split_static};
 use crate::graph::{Attr, CONST, Constant, DATA, DataType};
+use prost::bytes::Bytes;
 
 fn relu_chain() -> [proto::Node; 3] {
     [node("Relu", &["x"], &["a"], &[]), node("Relu", &["a"], &["b"], &[]), node("Add", &["a", "b"], &["c"], &[])]
@@ -142,7 +144,7 @@ fn opsets_outside_9_to_21_are_named_or_taken_with_a_warning() {
         graph: vec![encode(&chain([0, 1, 2]).graph)],
         ..proto::Model::default()
     });
-    let message = super::super::read(bytes, "test", None, &super::ModelOptions::default()).unwrap_err().to_string();
+    let message = super::super::read(bytes, "test", None, &ModelOptions::default()).unwrap_err().to_string();
     assert!(message.contains("opset_import"), "{message}");
 }
 
@@ -152,4 +154,35 @@ fn the_graph_is_called_as_in_the_file_or_else_as_the_file() {
     let mut named = chain([0, 1, 2]);
     named.graph.name = "net".to_owned();
     assert_eq!(named.read().unwrap().name, "net");
+}
+
+#[test]
+fn an_input_that_is_no_tensor_leaves_out_what_reads_it_and_nothing_else() {
+    for (kind, what) in [
+        (proto::Type { sequence: Some(Bytes::new()), ..proto::Type::default() }, "a sequence"),
+        (proto::Type { optional: Some(Bytes::new()), ..proto::Type::default() }, "an optional"),
+        (proto::Type { map: Some(Bytes::new()), ..proto::Type::default() }, "a map"),
+        (proto::Type { sparse: Some(Bytes::new()), ..proto::Type::default() }, "a sparse tensor"),
+    ] {
+        let mut model = Model::new(17)
+            .input("x", &[8.into(), 4.into()])
+            .initializer(&weight("w", &[4, 4]))
+            .node(&node("MatMul", &["x", "w"], &["a"], &[]).named("a"))
+            .node(&node("SequenceAt", &["s", "at"], &["b"], &[]).named("b"))
+            .node(&node("Relu", &["b"], &["c"], &[]).named("c"))
+            .initializer(&ints("at", &[0]))
+            .output("a")
+            .output("c");
+        model.graph.input.push(encode(&proto::ValueInfo { name: "s".into(), kind: Some(kind) }));
+        let graph = load_memory(&model.bytes(), "net", Some(Framework::Onnx), &ModelOptions::default()).unwrap();
+        let split = split_static(graph).unwrap();
+        assert!(split.graph.find("a").is_some());
+        let left: Vec<_> = split.left_out.iter().map(|node| (node.name.as_str(), node.source.as_str())).collect();
+        assert_eq!(left, [("b", "s"), ("c", "s")]);
+        assert!(in_words(&split.left_out)[0].contains(what), "{:?}", split.left_out);
+        // Nobody can give it a shape.
+        let options = ModelOptions { shapes: vec![("s".into(), vec![4])], ..ModelOptions::default() };
+        let error = load_memory(&model.bytes(), "net", Some(Framework::Onnx), &options).unwrap_err().to_string();
+        assert!(error.contains("`s`") && error.contains(what), "{error}");
+    }
 }

@@ -116,3 +116,36 @@ fn what_follows_from_the_same_unknown_node_by_several_ways_has_one_cause() {
     assert_eq!(left_out.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "second", "c"]);
     assert!(left_out.iter().all(|node| node.source == "odd" && node.cause == Cause::UnknownOperator), "{left_out:?}");
 }
+
+/// `Enter`, a head without `LoopCond`, as hand-made graphs have it, and a branch within the loop that reads what is around it.
+#[test]
+fn loops_and_conditionals_within_each_other_end_where_they_end() {
+    let mut graph = Graph::new("nested");
+    let x = graph.add_input("x", tensor(&[4, 4])).unwrap();
+    let is_more = graph.add_input("more", TensorDesc::new(DataType::Bool, Shape::scalar())).unwrap();
+    let add = |graph: &mut Graph, name: &str, op: &str, inputs: &[Port]| {
+        let outputs = if ["Switch", "Merge"].contains(&op) { 2 } else { 1 };
+        let node = Node::new(name, op).with_inputs(inputs.iter().copied());
+        Port::first(graph.add(node.with_outputs(vec![TensorDesc::unknown(); outputs])).unwrap())
+    };
+    let entered = add(&mut graph, "enter", "Enter", &[x]);
+    let head = add(&mut graph, "head", "Merge", &[entered, entered]);
+    let leaves = add(&mut graph, "leaves", "Switch", &[head, is_more]);
+    let stays = Port { output: 1, ..leaves };
+    let branch = add(&mut graph, "branch", "Switch", &[stays, is_more]);
+    let one = add(&mut graph, "one", "Relu", &[branch]);
+    let joined = add(&mut graph, "joined", "Merge", &[one, branch]);
+    let body = add(&mut graph, "body", "Relu", &[joined]);
+    let next = add(&mut graph, "next", "NextIteration", &[body]);
+    let exit = add(&mut graph, "exit", "Exit", &[leaves]);
+    let after = add(&mut graph, "after", "Relu", &[exit]);
+    graph.node_mut(head.node).inputs[1] = Some(next);
+    graph.node_mut(head.node).outputs[0] = tensor(&[4, 4]);
+    graph.add_output(after);
+    infer(&mut graph).unwrap();
+    let split = split_static(graph).unwrap();
+    let told: Vec<_> = split.left_out.iter().map(|node| (node.name.as_str(), node.cause)).collect();
+    assert_eq!(told, [("one", Cause::Flow), ("body", Cause::Flow)]);
+    assert!(split.left_out.iter().all(|node| node.why.as_ref().is_some_and(|why| why.contains("loop"))));
+    assert!(split.graph.find("after").is_some());
+}

@@ -408,9 +408,20 @@ impl Problem {
         [along[1].min(t.active), if self.b_shared { t.active } else { along[0].min(t.active) }]
     }
 
-    /// Prices one legal schedule.
+    /// Prices one legal schedule. Data of which only the size is known never take longer than were all of it cold.
     pub(super) fn times(&self, s: &CubeSchedule) -> Times {
         let s = &*self.in_fractals(s);
+        let by_size = self.times_as_placed(s);
+        if self.cold.is_some() || self.missed_share() <= 0.0 {
+            return by_size;
+        }
+        let mut chilled = self.clone();
+        chilled.chill(self.operands);
+        let cold = chilled.times_as_placed(s);
+        if cold.total < by_size.total { cold } else { by_size }
+    }
+
+    fn times_as_placed(&self, s: &CubeSchedule) -> Times {
         let plan = self.plan(s);
         let task = Task::new(self, s, &plan);
         let (machine, passes) = (&self.machine, &plan.passes);

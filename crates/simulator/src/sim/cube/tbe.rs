@@ -5,16 +5,17 @@ use super::plan::{Drain, L0cRelease, Passes, Plan, Tiles};
 use super::{Problem, loads};
 use crate::workload::{CubeSchedule, SplitK};
 
+/// Bytes of a partial result.
+const SUM_BYTES: f64 = 4.0;
+
 pub(super) fn plan(p: &Problem, s: &CubeSchedule) -> Plan {
     let tiles = Tiles::new(p, s);
     let (a, b) = loads::kept(p, s, &tiles, [&p.a, &p.b]);
-    // Partial results of a split K are added in memory: each is read and written once more.
+    // Partial results of a split K are added in memory: each is read and written once more, as far as L2 does not hold them.
     let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
-    let results = p.batch * p.m * p.n * 4.0 * partials;
-    let memory = match p.cold {
-        None => p.machine.memory_us(p.footprint, results),
-        Some(_) => 0.0,
-    };
+    let sums = p.batch * p.m * p.n * SUM_BYTES;
+    let missed = if p.cold.is_some() { 0.0 } else { p.machine.missed(p.footprint) };
+    let memory = p.machine.missed_us(missed + partials * p.machine.missed(sums));
     let drain = drain(p, s, &tiles);
     Plan { tiles, a, b, drain, passes: Passes::default(), memory, cold: p.cold_bytes() }
 }

@@ -20,8 +20,9 @@ impl<'a> Misses<'a> {
     pub fn new(p: &'a Problem, rewritten: &Rewritten) -> Misses<'a> {
         let [a, b] = rewritten.bytes;
         let c = p.m * p.n * p.out_bytes;
-        let (c, bypassed) = if c > p.machine.l2_bytes { (0.0, c) } else { (c, 0.0) };
-        Misses { p, a, b, c, bypassed }
+        // Gradually: the border of L2 is no cliff.
+        let bypassed = p.machine.missed(c);
+        Misses { p, a, b, c: c - bypassed, bypassed }
     }
 
     /// Bytes that come or go once: what L2 does not hold when the kernel starts, where only its size tells, and a
