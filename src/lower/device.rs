@@ -6,6 +6,7 @@ use super::cube::reads_image;
 use super::layout::DeviceLayout;
 use super::tensors::{self, Layouts, Read, Source};
 use super::{Lowered, is_known};
+use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{DataType, Format, Graph, Node, NodeId, Port, TensorDesc};
@@ -40,9 +41,11 @@ impl Layouts {
         let format = input_format(graph, node, port, self.works);
         let as_stated = || desc.shape.known().map(<[i64]>::to_vec);
         // How the filters of several groups share blocks is the compiler's.
-        let is_one_group = node.attrs.int("groups").unwrap_or(1) == 1 && !node.op_type.starts_with("Depthwise");
+        let is_stated = || node.attrs.int("groups").is_some_and(|groups| groups != 1);
+        let is_implied = || Convolution::implied_groups(&Call::new(graph, node, &Values::default())).is_some();
+        let is_one_group = || !node.op_type.starts_with("Depthwise") && !is_stated() && !is_implied();
         let dims = match format {
-            Format::FractalZ | Format::FractalZ3d if is_one_group => self.works.stored_filter(desc, stored),
+            Format::FractalZ | Format::FractalZ3d if is_one_group() => self.works.stored_filter(desc, stored),
             Format::FractalZ | Format::FractalZ3d => as_stated(),
             _ if format == desc.format => as_stated(),
             _ => self.works.stored(desc, stored),

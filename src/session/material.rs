@@ -161,6 +161,9 @@ impl Material {
         // What an earlier tuning found would stand between what this one finds.
         tuned::clear(&mut graph);
         frontend::bind_inputs(&mut graph, inputs)?;
+        if self.stated.is_empty() {
+            frontend::check::tell(&graph);
+        }
         let Static { graph: known, left_out } = infer::split_static(graph.clone())?;
         let (fused, passes) = graph_fusion(known, soc, &settings.lowering(), &settings.switches)?;
         let (mut fused, lowered) = with_conversions(fused, soc, &settings.lowering())?;

@@ -23,6 +23,8 @@ pub enum Models {
         models: Vec<PathBuf>,
         /// What is to be said of files there: why they are left, and of some why they are taken.
         remarks: Vec<(PathBuf, String)>,
+        /// What is to be said of dumps that are damaged: a graph that a user dumped is not all there.
+        doubts: Vec<(PathBuf, String)>,
     },
 }
 
@@ -98,14 +100,18 @@ fn read_list(list: &Path) -> Result<Models> {
     if models.is_empty() {
         return Err(Error::file("read", list, "no line of it names a model"));
     }
-    Ok(Models::Directory { models, remarks: Vec::new() })
+    Ok(Models::Directory { models, remarks: Vec::new(), doubts: Vec::new() })
 }
 
 fn read_directory(directory: &Path) -> Result<Models> {
-    let (mut models, mut remarks) = (Vec::new(), Vec::new());
+    let (mut models, mut remarks, mut doubts) = (Vec::new(), Vec::new(), Vec::new());
     let mut sort = |path: PathBuf| {
         if frontend::is_model_file(&path) {
             models.push(path);
+        } else if dumps::is_named_as_one(&path) {
+            let is_empty = path.metadata().is_ok_and(|file| file.len() == 0);
+            let what = if is_empty { "is empty" } else { "holds no graph" };
+            doubts.push((path, format!("a dump by its name, {what}; dump it again, left out")));
         } else {
             let what = if frontend::is_om_file(&path) {
                 "an om file, which holds a tuned graph or a compiled one; give it with --model to tune it again, left out"
@@ -131,7 +137,9 @@ fn read_directory(directory: &Path) -> Result<Models> {
     remarks.extend(chosen.left.into_iter().map(|(path, why)| (path, format!("{why}, left out"))));
     remarks.extend(chosen.taken.iter().filter_map(|(path, said)| Some((path.clone(), said.clone()?))));
     remarks.sort();
-    Ok(Models::Directory { models: chosen.taken.into_iter().map(|(path, _)| path).collect(), remarks })
+    doubts.extend(chosen.cut);
+    doubts.sort();
+    Ok(Models::Directory { models: chosen.taken.into_iter().map(|(path, _)| path).collect(), remarks, doubts })
 }
 
 /// What lies in a directory and is not hidden.
@@ -171,7 +179,8 @@ mod tests {
         std::fs::create_dir(dir.path().join("sub.onnx")).unwrap();
         let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
         let under = |names: &[&str]| names.iter().map(|name| dir.path().join(name)).collect();
-        let Models::Directory { models, remarks } = models else { panic!("{models:?}") };
+        let Models::Directory { models, remarks, doubts } = models else { panic!("{models:?}") };
+        assert_eq!(doubts, []);
         let expected: Vec<PathBuf> = under(&["a b.ONNX", "b.onnx", "c.pb"]);
         assert_eq!(models, expected);
         let [(path, why)] = &remarks[..] else { panic!("{remarks:?}") };
@@ -197,7 +206,8 @@ mod tests {
             std::fs::write(path, if file.contains("ge_proto") { text } else { "notes" }).unwrap();
         }
         let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
-        let Models::Directory { models, remarks } = models else { panic!("{models:?}") };
+        let Models::Directory { models, remarks, doubts } = models else { panic!("{models:?}") };
+        assert_eq!(doubts, []);
         assert_eq!(models, [files[6], files[0], files[2]].map(|file| dir.path().join(file)));
         let why = |file: &str| &remarks.iter().find(|(path, _)| *path == dir.path().join(file)).unwrap().1;
         assert!(why(files[0]).contains("PreRunBegin of graph 0") && why(files[1]).contains("left out"));
@@ -205,6 +215,33 @@ mod tests {
         let folders: Vec<_> = models.iter().map(|model| folder("out/", model, &models)).collect();
         let named = |pid| format!("out/{pid}_ge_proto_00000000_graph_0_PreRunBegin.txt/");
         assert_eq!(folders[1..], [named("pid_7_deviceid_0"), named("pid_8_deviceid_1")]);
+    }
+
+    #[test]
+    fn a_dump_that_is_empty_or_cut_off_is_a_warning_that_says_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = "graph {\n  name: 'g'\n  op {\n    name: 'x'\n    type: 'Data'\n  }\n}\n";
+        let files = [
+            ("ge_proto_00000000_graph_0_PreRunBegin.txt", &whole[..40]),
+            ("ge_proto_00000004_graph_0_AfterPreprocess.txt", whole),
+            ("ge_proto_00000009_graph_1_PreRunBegin.txt", ""),
+            ("ge_proto_00000011_graph_2_PreRunBegin.txt", "killed"),
+            ("ge_proto_00000012_graph_3_PreRunBegin.txt", whole),
+        ];
+        for (name, text) in files {
+            std::fs::write(dir.path().join(name), text).unwrap();
+        }
+        let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
+        let Models::Directory { models, doubts, .. } = models else { panic!("{models:?}") };
+        assert_eq!(models, [files[0].0, files[4].0].map(|file| dir.path().join(file)));
+        let said: Vec<(String, &str)> = doubts
+            .iter()
+            .map(|(path, why)| (path.file_name().unwrap().to_str().unwrap().to_owned(), why.as_str()))
+            .collect();
+        assert_eq!(said.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), [0, 2, 3].map(|at| files[at].0));
+        assert!(said[0].1.contains("dump it again") && said[0].1.contains(files[1].0), "{}", said[0].1);
+        assert!(said[1].1.contains("is empty; dump it again"), "{}", said[1].1);
+        assert!(said[2].1.contains("holds no graph"), "{}", said[2].1);
     }
 
     #[test]

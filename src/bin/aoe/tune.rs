@@ -46,8 +46,10 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
         Models::One(model) => job.report(job.tune(model, None, None)?),
         Models::SingleOps(file) => job.report(job.tune(file, Some(Framework::SingleOp), None)?),
         Models::Recording => job.report(job.tune_graph(None, None)?),
-        Models::Directory { models, remarks } => {
-            shard::of(settings, models, console).and_then(|mine| job.tune_all(&mine, models, remarks))
+        Models::Directory { models, remarks, doubts } => {
+            job.say("INFO", remarks);
+            job.say("WARNING", doubts);
+            shard::of(settings, models, console).and_then(|mine| job.tune_all(&mine, models))
         }
     };
     let ended = outcome.and(session::finalize());
@@ -90,12 +92,16 @@ impl Job<'_> {
         ended
     }
 
-    /// `--model_path`: a line for each model of this machine's part, then all of them at a glance.
-    fn tune_all(&self, mine: &[PathBuf], models: &[PathBuf], remarks: &[(PathBuf, String)]) -> Result<()> {
-        let started = Instant::now();
+    /// Says something of files of `--model_path`.
+    fn say(&self, level: &str, remarks: &[(PathBuf, String)]) {
         for (path, remark) in remarks {
-            self.console.notice("INFO", &format!("{}: {remark}", path.display()));
+            self.console.notice(level, &format!("{}: {remark}", path.display()));
         }
+    }
+
+    /// `--model_path`: a line for each model of this machine's part, then all of them at a glance.
+    fn tune_all(&self, mine: &[PathBuf], models: &[PathBuf]) -> Result<()> {
+        let started = Instant::now();
         let mut tuned = Vec::new();
         let (mut failed, mut interrupted) = (0, false);
         for model in mine {

@@ -9,6 +9,7 @@ use crate::graph::{Attr, Attrs};
 use crate::spelling::listed;
 use crate::status::Result;
 use prost::bytes::Bytes;
+use rustc_hash::FxHashSet;
 
 /// What is wrong with the form of one operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,34 @@ pub struct Fault {
     pub reason: String,
     /// What to do.
     pub advice: String,
+}
+
+/// That graphs of a file, `others`, are called by nothing, in words; `first` is the one that counts.
+pub fn uncalled(first: &str, others: &[&String]) -> String {
+    let others: Vec<String> = others.iter().map(|name| format!("`{name}`")).collect();
+    let others = listed(&others.iter().map(String::as_str).collect::<Vec<_>>());
+    format!(
+        "nothing calls graph {others}: `{first}`, the first of the file, is the network; give another as a file of its own"
+    )
+}
+
+/// The graphs of a model in binary form that nothing calls, behind the first, in the order of the file; and the first.
+///
+/// Fails with [`crate::status::Error::Graph`] where it is no model.
+pub fn roots(data: Bytes) -> Result<(String, Vec<String>)> {
+    let place = || "model".to_owned();
+    let model: proto::Model = decode(data, place)?;
+    let (mut names, mut called) = (Vec::new(), FxHashSet::default());
+    for graph in model.graph {
+        let graph: proto::Graph = decode(graph, place)?;
+        names.push(graph.name);
+        for op in graph.op {
+            called.extend(decode::<proto::Op>(op, place)?.subgraph_name);
+        }
+    }
+    let mut names = names.into_iter();
+    let first = names.next().unwrap_or_default();
+    Ok((first, names.filter(|name| !called.contains(name)).collect()))
 }
 
 /// The faults of a model in binary form, in the order of its operators.

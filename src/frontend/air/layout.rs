@@ -9,7 +9,7 @@ use crate::frontend::ends;
 use crate::graph::Attrs;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Calls within calls; GE nests a handful.
 const MAX_DEPTH: usize = 64;
@@ -71,6 +71,8 @@ pub struct Layout {
     pub outputs: Vec<String>,
     /// References of the root to nodes that its end waits for.
     pub control_outputs: Vec<String>,
+    /// Names of the graphs that stand in the place of their calls.
+    pub called: FxHashSet<String>,
     scopes: Vec<Scope>,
 }
 
@@ -88,7 +90,13 @@ struct Builder<'a> {
 impl Layout {
     /// Lays out the root graph; `model` names it in errors.
     pub fn of(root: proto::Graph, subgraphs: &FxHashMap<String, Bytes>, model: &str) -> Result<Layout> {
-        let layout = Layout { nodes: Vec::new(), outputs: Vec::new(), control_outputs: Vec::new(), scopes: Vec::new() };
+        let layout = Layout {
+            nodes: Vec::new(),
+            outputs: Vec::new(),
+            control_outputs: Vec::new(),
+            called: FxHashSet::default(),
+            scopes: Vec::new(),
+        };
         let size = subgraphs.values().fold(0, |sum: usize, bytes| sum.saturating_add(bytes.len()));
         let budget = INLINED_BYTES.saturating_add(size.saturating_mul(8));
         let mut builder = Builder { model, subgraphs, names: FxHashMap::default(), layout, budget };
@@ -258,6 +266,7 @@ impl Builder<'_> {
         if !control.is_empty() {
             log::warn!("{}: the control edges of a call are not kept", place());
         }
+        self.layout.called.insert(called.clone());
         let called = self.lay(graph, Some((scope, op.name.clone())), depth + 1)?;
         Ok(Entry::Call { scope: called, inputs: data })
     }

@@ -24,33 +24,46 @@ const OPTIONAL_INPUTS: &str = "_opt_input";
 /// `IrInputType` of an input that stands for any number of them.
 const DYNAMIC: i64 = 2;
 
-/// More inputs than a prototype without dynamic ones has.
+/// More inputs than an interface names.
 const MAX_NAMED: usize = 64;
 
 /// Moves the inputs of an operator to the places that their names have in its prototype: the one the
 /// file states, else the one known here. Nothing moves where a name is not in it.
+///
+/// Up to the first input that stands for many, places are those of the interface; from there on they are those of what is
+/// there, in its order.
 pub fn place_inputs<T: Clone>(op_type: &str, attrs: &mut Attrs, inputs: Vec<Option<T>>) -> Vec<Option<T>> {
-    let Some(slots) = slots(op_type, attrs, inputs.len()) else { return inputs };
-    if slots.iter().enumerate().all(|(place, &slot)| place == slot) {
+    let Some(places) = places(op_type, attrs, inputs.len()) else { return inputs };
+    if places.iter().enumerate().all(|(from, &to)| from == to) {
         return inputs;
     }
-    let mut placed = vec![None; slots.iter().max().map_or(0, |&last| last + 1)];
-    for (&slot, port) in slots.iter().zip(inputs) {
-        placed[slot] = port;
+    let mut placed = vec![None; places.iter().max().map_or(0, |&last| last + 1)];
+    for (&to, port) in places.iter().zip(inputs) {
+        placed[to] = port;
     }
-    attrs.set(INPUT_VALUES, Attr::Ints(slots.into_iter().map(|slot| slot as i64).collect()));
+    // The names of what is left out stand for no place, and keep standing for none.
+    let none = placed.len() as i64;
+    let moved =
+        |&from: &i64| usize::try_from(from).ok().and_then(|from| places.get(from)).map_or(none, |&to| to as i64);
+    let values = attrs.ints(INPUT_VALUES).unwrap_or_default().iter().map(moved).collect();
+    attrs.set(INPUT_VALUES, Attr::Ints(values));
     placed
 }
 
 /// Notes the names that the descriptions of inputs state, where no attribute does and they are other names of the interface
-/// than so many inputs have by themselves: operators over lists have no others. The name of a list stands for its first.
+/// than so many inputs have by themselves: operators over lists have no others. The name of a list stands for its members, one
+/// after the other.
 pub fn note_inputs(op_type: &str, attrs: &mut Attrs, mut stated: Vec<String>) {
     let Some(known) = prototype(op_type).filter(|_| attrs.get(INPUT_KEYS).is_none() && !stated.is_empty()) else {
         return;
     };
     let lists: Vec<&str> = known.inputs.iter().filter(|s| s.count == Count::Dynamic).map(|s| s.name).collect();
-    for name in stated.iter_mut().filter(|name| lists.contains(&name.as_str())) {
-        name.push('0');
+    let mut members = vec![0_usize; lists.len()];
+    for name in &mut stated {
+        if let Some(list) = lists.iter().position(|list| list == name) {
+            *name = format!("{name}{}", members[list]);
+            members[list] += 1;
+        }
     }
     let is_known = |name: &String| known.inputs.iter().any(|slot| is_name(name, slot.name, slot.count));
     let mut distinct: Vec<&String> = stated.iter().collect();
@@ -72,37 +85,64 @@ pub fn is_name(name: &str, slot: &str, count: Count) -> bool {
     }
 }
 
-/// The place in the prototype of each of `count` inputs.
-fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
-    let (Some(Attr::Strs(keys)), Some(values)) = (attrs.get(INPUT_KEYS), attrs.ints(INPUT_VALUES)) else {
-        return None;
-    };
-    let order: Vec<&str> = match (attrs.get(PROTOTYPE_KEYS), attrs.ints(PROTOTYPE_KINDS)) {
-        (Some(Attr::Strs(names)), Some(kinds)) if !kinds.contains(&DYNAMIC) => {
-            names.iter().map(String::as_str).collect()
+/// The slots of an interface, in order: its names, and which of them stand for many.
+fn interface(op_type: &str, attrs: &Attrs) -> Option<Vec<(String, bool)>> {
+    let slots: Vec<_> = match (attrs.get(PROTOTYPE_KEYS), attrs.ints(PROTOTYPE_KINDS)) {
+        (Some(Attr::Strs(names)), Some(kinds)) => {
+            names.iter().enumerate().map(|(slot, name)| (name.clone(), kinds.get(slot) == Some(&DYNAMIC))).collect()
         }
         (Some(_), _) => return None,
         (None, _) => {
-            let inputs = &prototype(op_type)?.inputs;
-            let is_fixed = inputs.iter().all(|slot| slot.count != Count::Dynamic);
-            is_fixed.then(|| inputs.iter().map(|slot| slot.name).collect())?
+            let known = prototype(op_type)?.inputs.iter();
+            known.map(|slot| (slot.name.to_owned(), slot.count == Count::Dynamic)).collect()
         }
     };
-    if order.len().max(keys.len()).max(count) > MAX_NAMED {
+    (slots.len() <= MAX_NAMED).then_some(slots)
+}
+
+/// Which slot a name is of, and which member of it; a name of its own goes before that of a member.
+fn slot_of(slots: &[(String, bool)], name: &str) -> Option<(usize, u32)> {
+    let own = slots.iter().position(|(slot, many)| !many && slot == name).map(|slot| (slot, 0));
+    let member = |(at, (slot, many)): (usize, &(String, bool))| {
+        let number = name.strip_prefix(slot.as_str()).filter(|_| *many)?;
+        let is_number = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        Some((at, number.parse().ok().filter(|_| is_number)?))
+    };
+    own.or_else(|| slots.iter().enumerate().filter_map(member).max_by_key(|&(at, _)| slots[at].0.len()))
+}
+
+/// The place in the prototype of each of `count` inputs.
+fn places(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
+    let (Some(Attr::Strs(keys)), Some(values)) = (attrs.get(INPUT_KEYS), attrs.ints(INPUT_VALUES)) else {
+        return None;
+    };
+    let slots = interface(op_type, attrs)?;
+    let lists = slots.iter().position(|(_, many)| *many).unwrap_or(slots.len());
+    // Without lists, more names than the interface has are not its names.
+    if lists == slots.len() && keys.len().max(count) > MAX_NAMED {
         return None;
     }
-    let mut slots = vec![usize::MAX; count];
+    let mut named = vec![None; count];
     for (key, &value) in keys.iter().zip(values) {
-        let slot = order.iter().position(|name| name == key)?;
+        let slot = slot_of(&slots, key)?;
         // A name of an optional input that is left out may stand for no place at all.
-        if let Some(place) = usize::try_from(value).ok().and_then(|v| slots.get_mut(v)) {
-            *place = slot;
+        if let Some(place) = usize::try_from(value).ok().and_then(|v| named.get_mut(v)) {
+            *place = Some(slot);
         }
     }
-    let mut seen = slots.clone();
-    seen.sort_unstable();
-    seen.dedup();
-    (seen.len() == count && seen.last() != Some(&usize::MAX)).then_some(slots)
+    let named: Vec<(usize, u32)> = named.into_iter().collect::<Option<_>>()?;
+    let mut order = named.clone();
+    order.sort_unstable();
+    if order.windows(2).any(|pair| pair[0] == pair[1]) {
+        return None;
+    }
+    // What stands before all lists has the place of its slot, whatever is left out before it.
+    let before = order.partition_point(|&(slot, _)| slot < lists);
+    let place = |slot: (usize, u32)| match slot {
+        (at, _) if at < lists => Some(at),
+        slot => order.binary_search(&slot).ok().map(|at| lists + at - before),
+    };
+    named.into_iter().map(place).collect()
 }
 
 /// The attributes that name inputs, outputs and attributes, and say which of them the interface has, where the operator

@@ -4,7 +4,7 @@ use super::conform::attributes as conform;
 use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, KEPT_APART};
-use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, is_frame, names, tensor, tuned};
+use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, form, is_frame, names, tensor, tuned};
 use crate::frontend::unreadable;
 use crate::graph::{
     Attr, Attrs, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, infer, topology,
@@ -455,12 +455,23 @@ impl Reader<'_> {
             }
             kept.push(bytes.clone());
         }
+        self.tell_uncalled(&seen);
         if !kept.is_empty() {
             let list = proto::ListValue { g: kept, val_type: kind::GRAPH, ..proto::ListValue::default() };
             let value = Value { list: Some(encode(&list)), ..Value::default() };
             self.graph.attrs.set(SUBGRAPHS, Attr::Opaque(encode(&value)));
         }
         Ok(())
+    }
+
+    /// Says which graphs of the file nothing calls: of a file with several roots, the first is the network.
+    fn tell_uncalled(&self, kept: &FxHashSet<String>) {
+        let is_uncalled = |name: &&String| !kept.contains(*name) && !self.layout.called.contains(*name);
+        let mut names: Vec<&String> = self.subgraphs.keys().filter(is_uncalled).collect();
+        names.sort_unstable();
+        if !names.is_empty() {
+            log::warn!("{}", form::uncalled(&self.graph.name, &names));
+        }
     }
 
     /// The outputs of the graph, and what its end waits for.

@@ -3,8 +3,10 @@
 //! What is judged is a graph as its file has it, before anything is inferred. A finding names the node, the rule and what
 //! to do; `operator` holds the rules for one node.
 
+mod operands;
 mod operator;
 
+pub use operands::tell;
 pub use operator::{lacking, miscounted, misnamed};
 #[cfg(test)]
 mod tests;
@@ -141,6 +143,12 @@ pub fn judge_file(path: &Path, framework: Option<Framework>) -> Result<Judgement
 /// Judges a graph as it was read from a model in binary form, and that model where it says more.
 fn judge_read(graph: &Graph, model: Option<Bytes>) -> Judgement {
     let mut judgement = judge(graph);
+    let roots = model.clone().and_then(|model| air::form::roots(model).ok());
+    if let Some((first, others)) = roots.filter(|(_, others)| !others.is_empty()) {
+        let reason = air::form::uncalled(&first, &others.iter().collect::<Vec<_>>());
+        let advice = "keep the graphs that nodes call, and the network before them".to_owned();
+        judgement.findings.push(Finding { blocks: false, ..of_graph(Rule::Graph, reason, advice) });
+    }
     // What is no model was found to be none when it was read.
     for fault in model.and_then(|model| air::form::faults(model).ok()).into_iter().flatten() {
         let air::form::Fault { node, op_type: op, reason, advice } = fault;
@@ -155,7 +163,7 @@ pub fn judge(graph: &Graph) -> Judgement {
     for (_, node) in graph.iter() {
         operator::judge(graph, node, &mut findings);
     }
-    judge_places(graph, &mut findings);
+    findings.extend(shared_places(graph));
     // What the rules for single operators found would only be told once more.
     if findings.iter().all(|finding: &Finding| !finding.blocks || finding.rule == Rule::Value) {
         judge_shapes(graph.clone(), &mut findings);
@@ -163,27 +171,26 @@ pub fn judge(graph: &Graph) -> Judgement {
     Judgement { nodes: graph.len(), findings }
 }
 
-/// Judges the places that inputs say they have among the inputs of the network: each is one's own.
-fn judge_places(graph: &Graph, findings: &mut Vec<Finding>) {
+/// The inputs of the network that say they have the place of another among its inputs: each has one's own.
+fn shared_places(graph: &Graph) -> Vec<Finding> {
     let mut taken: FxHashMap<i64, &str> = FxHashMap::default();
+    let mut found = Vec::new();
     for (_, node) in graph.iter().filter(|(_, node)| node.op_type == DATA) {
         let Some(index) = node.attrs.int(air::INDEX) else { continue };
-        match taken.get(&index) {
-            Some(first) => findings.push(Finding {
-                node: node.name.clone(),
-                op: node.op_type.clone(),
-                rule: Rule::Attribute,
-                blocks: true,
-                reason: format!(
-                    "has attribute `index` {index}, as input `{first}` has: both would get the same tensor"
-                ),
-                advice: "number the inputs from 0, each with a number of its own".to_owned(),
-            }),
-            None => {
-                taken.insert(index, &node.name);
-            }
-        }
+        let Some(first) = taken.get(&index) else {
+            taken.insert(index, &node.name);
+            continue;
+        };
+        found.push(Finding {
+            node: node.name.clone(),
+            op: node.op_type.clone(),
+            rule: Rule::Attribute,
+            blocks: true,
+            reason: format!("has attribute `index` {index}, as input `{first}` has: both would get the same tensor"),
+            advice: "number the inputs from 0, each with a number of its own".to_owned(),
+        });
     }
+    found
 }
 
 /// Judges shapes, as GE infers them: without attributes that it does not look at.
@@ -213,6 +220,7 @@ fn judge_shapes(mut graph: Graph, findings: &mut Vec<Finding>) {
         });
     }
     judge_results(&stated, &graph, findings);
+    findings.extend(operands::mixed(&graph));
 }
 
 /// Judges what operators that work element by element state of their results, be it noted as inferred or not; `inferred` is

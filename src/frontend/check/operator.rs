@@ -1,6 +1,6 @@
 //! The rules for one operator.
 
-use super::{Finding, Rule, is_without_value};
+use super::{Finding, Rule, is_without_value, operands};
 use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
 use crate::graph::op::prototype::{self, Count, Prototype, Slot, TypeSet};
 use crate::graph::op::{self, Kind, OpClass};
@@ -94,6 +94,7 @@ pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
     judge.types(graph, prototype);
     judge.operands(graph, prototype);
     judge.alike(graph, prototype);
+    findings.extend(operands::steps(graph, node));
 }
 
 /// One node and where its findings go.

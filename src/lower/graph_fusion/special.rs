@@ -16,10 +16,11 @@ const LEAST_GATED: i64 = 512;
 const LONGEST_ROW: i64 = 65536;
 
 impl Fusion<'_> {
-    /// `Conv2D` whose groups are its channels -> `DepthwiseConv2D`.
+    /// `Conv2D` whose groups, stated or read off its channels, are its channels -> `DepthwiseConv2D`.
     pub(super) fn depthwise(&mut self, id: NodeId) -> Option<bool> {
         let node = self.graph.node(id);
-        let groups = node.attrs.int("groups").filter(|&groups| groups > 1)?;
+        let stated = node.attrs.int("groups").filter(|&groups| groups > 1);
+        let groups = stated.or_else(|| self.ask(node, Convolution::implied_groups))?;
         let image = self.graph.desc(node.input(0)?);
         let &[_, first, _, last] = image.shape.known()? else { return None };
         let channels_last = self.ask(node, |call| call.channels_last(image.format, 4));

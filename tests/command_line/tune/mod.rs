@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 mod formats;
+mod ge_graphs;
 mod gradients;
 mod one_headline;
 mod one_price;

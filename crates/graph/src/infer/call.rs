@@ -18,6 +18,20 @@ pub(crate) struct Inferred {
 /// What a rule answers.
 pub(crate) type Inference = Result<Inferred, Reason>;
 
+/// Attributes that are element types or their numbers in `ge::DataType`.
+const TYPES: [&str; 10] = [
+    "dst_type",
+    "dtype",
+    "out_type",
+    "Tout",
+    "y_dtype",
+    "dst_dtype",
+    "out_dtype",
+    "output_dtype",
+    "indices_dtype",
+    "output_type",
+];
+
 /// Derives the outputs of a node from its inputs.
 pub(crate) type Rule = fn(&Call<'_>) -> Inference;
 
@@ -202,6 +216,31 @@ impl<'a> Call<'a> {
     /// A string attribute.
     pub fn str(&self, attr: &str) -> Option<&'a str> {
         self.node.attrs.str(attr)
+    }
+
+    /// Fails where an attribute that names an element type has a number that none has: a result would count as something else.
+    /// Many operators have a negative number for the type of what they read; what converts has to have one.
+    pub(super) fn check_types(&self) -> Result<(), Reason> {
+        let converts = self.node.op_type == "Cast";
+        for name in TYPES {
+            let Some(value) = self.node.attrs.get(name) else { continue };
+            let known = self.type_attr(name);
+            let is_missing = known.is_none_or(|dtype| dtype == DataType::Undefined);
+            let is_wrong = match value {
+                _ if converts && name == "dst_type" => is_missing,
+                Attr::Int(number) => *number >= 0 && known.is_none(),
+                _ => false,
+            };
+            if is_wrong {
+                let is = match value {
+                    Attr::Int(number) => number.to_string(),
+                    Attr::Str(text) => format!("`{}`", text.escape_debug()),
+                    _ => "a value of another kind".to_owned(),
+                };
+                return Err(format!("attribute `{name}` is {is}, which is no element type (numbers of ge::DataType)"));
+            }
+        }
+        Ok(())
     }
 
     /// An element type attribute, as a type or as its `ge::DataType` number.

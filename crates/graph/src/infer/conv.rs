@@ -113,6 +113,15 @@ impl Convolution {
         .or_else(|reason| Convolution::of_implied_groups(call, pass, &at, dims, layout).unwrap_or(Err(reason)))
     }
 
+    /// The groups of a forward convolution that states none and whose image has more channels than its filter takes.
+    pub fn implied_groups(call: &Call<'_>) -> Option<i64> {
+        let is_depthwise = call.node.op_type.starts_with("Depthwise");
+        if is_depthwise || call.int(&["groups", "group"]).is_some_and(|groups| groups != 1) {
+            return None;
+        }
+        Convolution::of(call, ConvPass::Forward).ok()?.map(|read| read.groups).filter(|&groups| groups > 1)
+    }
+
     /// As GE compiles a convolution that states no groups: so many as the image has channels for the filter's. It comes
     /// after every reading with the stated groups, which a layout by default could else hide.
     fn of_implied_groups(

@@ -127,17 +127,25 @@ pub(crate) fn grid_sample(call: &Call<'_>) -> Inference {
     Inferred::dims(x.dtype, layout.join(dims[0], dims[layout.channel()], space))
 }
 
-/// Regions of interest (x, rois): one pooled patch each.
+/// Regions of interest (x, rois): one pooled patch each. Rois are a list of all, or [images, 5, regions of each], as the
+/// operators of Caffe's networks have them (CANN's public rules of these shapes).
 pub(crate) fn roi(call: &Call<'_>) -> Inference {
     let (x, rois) = (call.need(0)?, call.need(1)?);
-    let (Some([_, channels, _, _]), Some([count, ..])) = (x.shape.dims(), rois.shape.dims()) else {
+    let (Some([_, channels, _, _]), Some(regions)) = (x.shape.dims(), rois.shape.dims()) else {
         return Inferred::unknown(x.dtype);
     };
-    let size = |names: &[&str]| call.int(names).unwrap_or(1);
+    let count = match regions {
+        [images, 5, each] => dim::times(*images, *each)?,
+        [count, ..] => *count,
+        [] => return Err("a scalar is no list of regions".into()),
+    };
+    // A patch of position-sensitive regions is as large as their groups.
+    let group = call.int(&["group_size"]);
+    let size = |names: &[&str]| call.int(names).or(group).unwrap_or(1);
     let (h, w) =
         (size(&["pooled_height", "pooled_h", "output_height"]), size(&["pooled_width", "pooled_w", "output_width"]));
     let channels = call.int(&["output_dim"]).unwrap_or(*channels);
-    Inferred::dims(x.dtype, [*count, channels, h, w])
+    Inferred::dims(x.dtype, [count, channels, h, w])
 }
 
 /// `CropAndResize(x, boxes, box_index, crop_size)`.

@@ -14,6 +14,7 @@ mod call;
 pub(crate) mod channel;
 pub mod conv;
 pub(crate) mod declared;
+pub(crate) mod detection;
 pub mod dim;
 pub mod einsum;
 pub(crate) mod elementwise;

@@ -186,6 +186,7 @@ impl Step {
             let inferred = told.unwrap_or_else(|| stated(&call));
             return Ok(Step { inferred, values: Vec::new(), constant: None });
         };
+        call.check_types()?;
         let inferred = rule(&call)?;
         let values = fold::fold(&call, &inferred.outputs, values);
         let constant = fold_to(&call, op::kind(&node.op_type), &values);

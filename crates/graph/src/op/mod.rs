@@ -95,7 +95,7 @@ mod tests {
         "LogicalXor", "LpPool", "Maxs", "MemcpyAsync", "Mins", "MirrorPadD",
         "NonMaxSuppressionV3D", "NpuAllocFloatStatus", "NpuClearFloatStatus", "NpuFixPipe", "NpuGetFloatStatus", "PixelShuffle",
         "PixelUnshuffle", "Placeholder", "QuantBatchMatmul", "QuickGelu", "RandomNormalLike", "RandomUniformLike",
-        "ReFormat", "ReduceAllSum", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor", "Reverse",
+        "ReFormat", "ReduceAllSum", "Reorg", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor", "Reverse",
         "RoiAlign", "Silu", "Softmax", "SoftmaxV2Grad", "TransposeV2", "Unstack", "UpsampleBilinear2d",
         "UpsampleNearest2d", "VariableV2", "WeightQuantBatchMatmul",
         // What only GE's compiler makes.

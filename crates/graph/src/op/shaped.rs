@@ -2,7 +2,8 @@
 //! known, and reports name them as operators that nobody knows; `lower::Priced` says which of them count a time.
 
 use crate::infer::{
-    Rule, declared, elementwise, experts, groups, image, language, movement, norm, pool, reduce, sparse, tokens, torch,
+    Rule, declared, detection, elementwise, experts, groups, image, language, movement, norm, pool, reduce, sparse,
+    tokens, torch,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -191,6 +192,19 @@ static ROWS: &[Row] = &[
         ],
     ),
     (image::col2im, &["Col2im"]),
+    (detection::aipp, &["Aipp"]),
+    (detection::prior_box, &["PriorBox"]),
+    (detection::prior_box_of, &["PriorBoxD", "PriorBoxDV2"]),
+    (detection::pyramid, &["SPP"]),
+    (detection::yolo, &["Yolo", "YoloPreDetection"]),
+    (
+        detection::yolo_boxes,
+        &["YoloV2DetectionOutput", "YoloV2DetectionOutputD", "YoloV3DetectionOutput", "YoloV3DetectionOutputD"],
+    ),
+    (detection::yolo_boxes_in_rows, &["YoloV3DetectionOutputV2", "YoloV3DetectionOutputV2D"]),
+    (detection::proposal, &["Proposal", "ProposalD"]),
+    (detection::ssd_boxes, &["SSDDetectionOutput"]),
+    (detection::fsr_boxes, &["FSRDetectionOutput"]),
     (language::like_first, &["InterleaveRope", "MaskedScatter"]),
 ];
 

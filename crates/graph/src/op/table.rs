@@ -265,7 +265,7 @@ static MOVEMENT: &[Family] = &[
     row(Kind::Move, movement::pad, &["Pad", "PadD", "PadV2", "PadV2D", "PadV3", "PadV3D", "MirrorPad", "MirrorPadD"]),
     row(Kind::Move, image::depth_to_space, &["DepthToSpace", "PixelShuffle"]),
     row(Kind::Move, image::space_to_depth, &["SpaceToDepth", "PixelUnshuffle"]),
-    row(Kind::Move, image::pass_through, &["PassThrough"]),
+    row(Kind::Move, image::pass_through, &["PassThrough", "Reorg"]),
     row(Kind::Move, image::space_to_batch, &["SpaceToBatchND", "SpaceToBatchNDD"]),
     row(Kind::Move, image::batch_to_space, &["BatchToSpaceND", "BatchToSpaceNDD"]),
     row(Kind::Move, shape::trans_data, &["TransData", "TransDataRNN", "FixPipe", "NpuFixPipe"]),

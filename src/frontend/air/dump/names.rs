@@ -24,6 +24,11 @@ pub fn is_readable_form(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ge_readable_"))
 }
 
+/// Whether a file has the name of a dump that is read.
+pub fn is_named_as_one(path: &Path) -> bool {
+    Name::of(path).is_some()
+}
+
 /// What the name of a dump says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Name {
@@ -65,6 +70,8 @@ pub struct Choice {
     pub taken: Vec<(PathBuf, Option<String>)>,
     /// Those that show what a taken one shows, and why they are left.
     pub left: Vec<(PathBuf, String)>,
+    /// Those taken that are cut off, and what to do about it.
+    pub cut: Vec<(PathBuf, String)>,
 }
 
 /// Takes of dumps that show one graph the one from before it was compiled, and of two forms of one dump the `ge_proto`, which has
@@ -85,15 +92,19 @@ pub fn choose(files: Vec<PathBuf>) -> Choice {
     choice.leave_parts(&mut graphs);
     choice.leave_cut(&mut graphs);
     for ((_, graph), mut dumps) in graphs {
+        let shown: Vec<PathBuf> = dumps.iter().map(|(path, _)| path.clone()).collect();
+        let before = choice.taken.len();
         // Of two with one number, the view comes last.
         dumps.sort_by(|(_, a), (_, b)| (a.number, &a.what, a.is_view).cmp(&(b.number, &b.what, b.is_view)));
         match graph {
             None => choice.operators(dumps),
             Some(graph) => choice.stages(&graph, dumps),
         }
+        choice.note_cut(before, &shown);
     }
     choice.taken.sort();
     choice.left.sort();
+    choice.cut.sort();
     choice
 }
 
@@ -159,6 +170,21 @@ impl Choice {
             self.left.extend(
                 cut.into_iter().map(|(path, view)| (path, format!("it is cut off; {view} is whole and taken"))),
             );
+        }
+    }
+
+    /// Notes which of those taken from a place on are cut off; `shown` are all dumps of the same graph, or of single operators.
+    fn note_cut(&mut self, from: usize, shown: &[PathBuf]) {
+        for (path, _) in &self.taken[from..] {
+            if !is_cut(path) {
+                continue;
+            }
+            let graph = Name::of(path).and_then(|name| name.graph);
+            let other = shown.iter().filter(|_| graph.is_some()).find(|other| *other != path && !is_cut(other));
+            let instead = other.map_or_else(String::new, |other| {
+                format!(", or give {} of the same graph, which is whole, with --model", file_name(other))
+            });
+            self.cut.push((path.clone(), format!("a dump that is cut off; dump it again{instead}")));
         }
     }
 

@@ -10,12 +10,12 @@ use crate::status::Error;
 use proptest::prelude::*;
 
 /// GE's default of a descriptor: float32, no sizes, nothing set.
-fn default_desc() -> Bytes {
+pub(super) fn default_desc() -> Bytes {
     built("ND", DataType::Float, &[])
 }
 
 /// A descriptor as `TensorDesc(shape, format, type)` makes it: the framework's side is not set, and thus ND.
-fn built(layout: &str, dtype: DataType, dims: &[i64]) -> Bytes {
+pub(super) fn built(layout: &str, dtype: DataType, dims: &[i64]) -> Bytes {
     let attrs = [
         ("origin_format", Attr::Str("ND".into())),
         ("origin_format_for_int", Attr::Int(2)),
@@ -27,21 +27,21 @@ fn built(layout: &str, dtype: DataType, dims: &[i64]) -> Bytes {
 }
 
 /// A descriptor as GE's inference leaves it.
-fn inferred(dims: &[i64]) -> Bytes {
+pub(super) fn inferred(dims: &[i64]) -> Bytes {
     tensor::write(&TensorDesc::new(DataType::Float16, Shape::new(dims)), tensor::Parts::default())
 }
 
 /// An operator whose inputs are described so and whose only output is not.
-fn made(name: &str, op_type: &str, inputs: &[&str], described: &[Bytes]) -> proto::Op {
+pub(super) fn made(name: &str, op_type: &str, inputs: &[&str], described: &[Bytes]) -> proto::Op {
     proto::Op { input_desc: described.to_vec(), output_desc: vec![default_desc()], ..op(name, op_type, inputs, &[]) }
 }
 
-fn data(name: &str, index: i64, output: Bytes) -> proto::Op {
+pub(super) fn data(name: &str, index: i64, output: Bytes) -> proto::Op {
     with(proto::Op { output_desc: vec![output], ..op(name, "Data", &[], &[]) }, "index", &Attr::Int(index))
 }
 
 /// A constant that only its value describes.
-fn constant(name: &str, described: Bytes, data: &[u8]) -> proto::Op {
+pub(super) fn constant(name: &str, described: Bytes, data: &[u8]) -> proto::Op {
     let tensor = proto::TensorDef { desc: described, data: Bytes::copy_from_slice(data) };
     let value = encode(&Value { t: Some(encode(&tensor)), ..Value::default() });
     let mut op = made(name, "Const", &[], &[]);
@@ -49,16 +49,16 @@ fn constant(name: &str, described: Bytes, data: &[u8]) -> proto::Op {
     op
 }
 
-fn load(ops: &[proto::Op]) -> Result<Graph> {
+pub(super) fn load(ops: &[proto::Op]) -> Result<Graph> {
     load_memory(&file(&[graph_def("g", ops)]), "test", Some(Framework::Air), &ModelOptions::default())
 }
 
-fn shape(graph: &Graph, name: &str) -> String {
+pub(super) fn shape(graph: &Graph, name: &str) -> String {
     node(graph, name).outputs[0].shape.to_string()
 }
 
 /// What is multiplied, convolved and so on, in the order in which it runs.
-fn kernels(graph: &Graph) -> Vec<String> {
+pub(super) fn kernels(graph: &Graph) -> Vec<String> {
     let known = split_static(graph.clone()).unwrap().graph;
     let lowered = lower(&known, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
     lowered.kernels.iter().map(|kernel| format!("{} {}", kernel.name(&known), kernel.workload)).collect()

@@ -3,6 +3,7 @@
 mod built;
 mod calls;
 mod hostile;
+mod lists;
 mod reading;
 mod tuned;
 mod writing;

@@ -15,20 +15,25 @@ fn on(line: &Line, part: &str) -> Vec<String> {
 
 #[test]
 fn a_convolution_with_as_many_groups_as_channels_is_a_depthwise_one_on_every_part() {
-    let grouped = |groups: i64| {
+    let grouped = |groups: i64, stated: i64| {
         let mut line = Line::new(&[1, 16, 8, 8]);
         let filter = line.weight("filter", &[16, 16 / groups, 3, 3]);
         let [strides, pads] = [1, 1].map(|n| Attr::Ints(vec![n; 4]));
         let attrs =
-            [("strides", strides), ("pads", pads), ("groups", Attr::Int(groups)), ("data_format", text("NCHW"))];
+            [("strides", strides), ("pads", pads), ("groups", Attr::Int(stated)), ("data_format", text("NCHW"))];
         line.then("c", "Conv2D", &[filter], &attrs);
         line
     };
     for part in PARTS {
-        assert_eq!(on(&grouped(16), part), ["DepthwiseConv2D"], "{part}");
-        assert_eq!(on(&grouped(4), part), ["Conv2D"], "{part}");
+        // Stated, or read off the channels, as GE does with those that no one states.
+        for stated in [16, 1] {
+            assert_eq!(on(&grouped(16, stated), part), ["DepthwiseConv2D"], "{part}");
+        }
+        for stated in [4, 1] {
+            assert_eq!(on(&grouped(4, stated), part), ["Conv2D"], "{part}");
+        }
     }
-    assert_eq!(types(&grouped(16).fused_on("Ascend910B2", &Switches::closed())), ["Conv2D"]);
+    assert_eq!(types(&grouped(16, 16).fused_on("Ascend910B2", &Switches::closed())), ["Conv2D"]);
 }
 
 #[test]

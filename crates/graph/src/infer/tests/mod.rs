@@ -3,6 +3,7 @@
 mod border;
 mod chains;
 mod cube;
+mod detection;
 mod images;
 mod language;
 mod moving;
