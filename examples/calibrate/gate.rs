@@ -20,8 +20,9 @@ const DRAWN: usize = 20;
 const DRAWS: u64 = 20;
 /// Share of the error that is to remain at most.
 const GOAL: f64 = 2.0 / 3.0;
-/// What a row has that is not the kernel's.
-const OURS: [&str; 9] = ["id", "soc", "measured", "measured_us", "count", "network", "source", "spread", "variation"];
+/// What a row has that a profile does not tell of a kernel.
+const OURS: [&str; 11] =
+    ["id", "soc", "measured", "measured_us", "count", "network", "source", "spread", "variation", "attrs", "block_dim"];
 
 /// A row of a network, as a profile would show it.
 struct Launched<'a> {
@@ -124,5 +125,5 @@ fn launched(row: &Row, is_network: bool) -> Option<Launched<'_>> {
 fn seen(launched: &Launched<'_>, count: u64) -> Seen {
     let us = |launches: u64| launches as f64 * launched.row.measured_us;
     let (op, case, seconds) = (launched.row.op.clone(), launched.case.clone(), count / 2);
-    Seen { op, case, count, us: us(count), seconds, second_us: us(seconds) }
+    Seen { op, case, count, us: us(count), seconds, second_us: us(seconds), spread: 1.0 }
 }

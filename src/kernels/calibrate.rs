@@ -3,7 +3,8 @@
 use super::known;
 use super::problem::{CONTRADICTION, Problem};
 use super::seen::{Profile, Seen};
-use crate::sim::calibration::{Calibration, FEWEST, Group, Learned, Point, VERSION, fit, group_of, held_out};
+use crate::report::counted;
+use crate::sim::calibration::{Calibration, FEWEST, Group, Known, Learned, Point, VERSION, fit, group_of, held_out};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -13,6 +14,12 @@ use std::path::{Path, PathBuf};
 
 /// Problems from which on a calibration is not called thin.
 const ENOUGH: usize = 20;
+/// Mean error of a class below which the model has it right: what a profile does not tell of kernels, such as an activation that is
+/// fused into one, makes as much.
+const RIGHT: f64 = 0.02;
+/// Of kernels that were launched more than once the share from which on it is told that launches contradict each other: of a few it
+/// is what else the device did.
+const MANY: f64 = 0.1;
 
 /// What profiles hold, made ready.
 #[derive(Debug, Default)]
@@ -23,6 +30,10 @@ struct Gathered {
     priced: u64,
     /// Launches that could not be priced.
     unpriced: u64,
+    /// Launches read that never came to a price: without a time, without operands, or beyond the most kernels.
+    unseen: u64,
+    /// Of them those without operands that are known.
+    without_operands: u64,
     /// Why the first of them could not.
     reason: Option<String>,
     /// What is to be said of launches whose times count nowhere.
@@ -84,8 +95,8 @@ impl Gathered {
             part: soc.name.clone(),
             cores: soc.ai_core_cnt,
             cann_version: cann_version.map(str::to_owned),
-            rows: [gathered.priced + gathered.unpriced, gathered.unpriced],
-            good_for: good_for(&kept, known.as_ref().map_or(0, |known| known.problems.len()), soc),
+            rows: [gathered.priced + gathered.nothing_learned(), gathered.nothing_learned()],
+            good_for: good_for(&kept, known.as_ref().map_or(0, Known::corrected), soc),
             error_before,
             error_after,
             doubts: doubts(problems, &gathered),
@@ -95,12 +106,19 @@ impl Gathered {
         })
     }
 
+    /// Launches of which nothing is learned.
+    fn nothing_learned(&self) -> u64 {
+        self.unpriced + self.unseen
+    }
+
     fn add(&mut self, profile: &Profile, soc: &Soc) {
         for seen in &profile.kernels {
             self.note(seen, soc);
         }
         self.files.extend(profile.files.iter().cloned());
-        self.left_out.extend(profile.left_out.sentence());
+        self.unseen += profile.left_out.launches + profile.without_operands + profile.beyond;
+        self.without_operands += profile.without_operands;
+        self.left_out.extend(profile.said());
     }
 
     fn note(&mut self, seen: &Seen, soc: &Soc) {
@@ -112,6 +130,8 @@ impl Gathered {
                 problem.launches += seen.count;
                 problem.measured_us.push(measured_us);
                 problem.halves = problem.halves.or(seen.halves());
+                problem.spread = problem.spread.max(seen.spread);
+                problem.missed_bytes = seen.case["missed_bytes"].as_f64();
             }
             Ok(None) => self.unpriced += seen.count,
             Err(error) => {
@@ -142,6 +162,8 @@ fn predicted(case: &str, soc: &Soc) -> Result<Option<Problem>> {
         launches: 0,
         measured_us: Vec::new(),
         halves: None,
+        spread: 1.0,
+        missed_bytes: None,
     }))
 }
 
@@ -167,7 +189,11 @@ fn learn(problems: &[&Problem]) -> Learned {
     }
     let verdict = held_out(&points, fit);
     learned.error_after = Some(verdict.after);
-    if verdict.is_gain() {
+    if verdict.before < RIGHT {
+        let before = percent(verdict.before);
+        learned.refused =
+            Some(format!("no gain on problems held out: the model has them right as it is ({before} off)"));
+    } else if verdict.is_gain() {
         learned.correction = Some(fit(&points));
     } else {
         let [before, after] = [verdict.before, verdict.after].map(percent);
@@ -220,7 +246,18 @@ fn doubts(problems: usize, gathered: &Gathered) -> Vec<String> {
             "{contradicting} problems take times in the profiles that differ by more than a factor {CONTRADICTION}"
         ));
     }
+    let repeated = gathered.problems.values().filter(|problem| problem.halves.is_some()).count();
+    let scattered = gathered.problems.values().filter(|problem| problem.is_scattered()).count();
+    if scattered as f64 > MANY * repeated as f64 {
+        doubts.push(format!(
+            "launches of {scattered} of {repeated} kernels that were launched more than once differ by more than a factor {CONTRADICTION} in one profile"
+        ));
+    }
     doubts.extend(gathered.left_out.iter().cloned());
+    if gathered.without_operands > 0 {
+        let launches = counted(gathered.without_operands, "launch has", "launches have");
+        doubts.push(format!("{launches} no operands in the profile, or of types or formats that are not known"));
+    }
     if let Some(reason) = &gathered.reason {
         doubts.push(format!("{} launches could not be priced, the first: {reason}", gathered.unpriced));
     }

@@ -1,6 +1,6 @@
 //! Calibrations from made profiles: the model's own times, distorted as a device could.
 
-use super::{Profile, calibrate, in_network};
+use super::{Profile, calibrate, calibrate_profile, in_network};
 use crate::sim::calibration::{Calibration, Group, Source};
 use crate::simulate::{Parts, price};
 use crate::soc::Soc;
@@ -141,6 +141,98 @@ fn kernels_that_the_profile_holds_are_known_where_their_launches_agree() {
     let other = serde_json::json!({"op": "MatMul", "m": 777, "k": 777, "n": 777});
     if calibration.classes[&Group::Cube].correction.is_none() {
         assert_eq!(us_of(&other, &mut corrected).0, us_of(&other, &mut parts()).0);
+    }
+}
+
+#[test]
+fn a_known_kernel_is_answered_as_it_was_measured_unless_the_case_tells_another_state() {
+    let soc = Soc::find(SOC).unwrap();
+    let operand = |shape: [u64; 2]| serde_json::json!({"shape": shape, "dtype": "float16", "format": "ND"});
+    let case = |[m, k, n]: [u64; 3]| serde_json::json!({"op": "MatMulV2", "inputs": [operand([m, k]), operand([k, n])], "outputs": [operand([m, n])]});
+    let sizes = [[512, 4096, 8192], [256, 4096, 4096]];
+    let mut rows = Vec::new();
+    let mut measured = Vec::new();
+    for [m, k, n] in sizes {
+        let us = 1.5 * us_of(&in_network(case([m, k, n]), soc.l2_size), &mut parts()).0;
+        let row = row(0, "MatMulV2", us, &format!(r#""{m},{k};{k},{n}",FLOAT16;FLOAT16,ND;ND,"{m},{n}",FLOAT16,ND"#));
+        rows.extend(vec![row; 20]);
+        measured.push(us);
+    }
+    let calibration = learn(&rows).unwrap();
+    let read: Calibration = serde_json::from_str(&serde_json::to_string(&calibration).unwrap()).unwrap();
+    let mut corrected = parts().calibrated(Source::Named("own.json".into(), Arc::new(read))).unwrap();
+    for (size, us) in sizes.into_iter().zip(measured) {
+        let (time, answer) = us_of(&case(size), &mut corrected);
+        assert!((time / us - 1.0).abs() < 0.01, "{time} for {us}: {answer}");
+        assert_eq!(answer["calibration"]["class"], "known");
+        assert!(answer["note"].as_str().unwrap().contains("of its operands in device memory"), "{answer}");
+        let mut warm = case(size);
+        warm["cache"] = "warm".into();
+        let (time, answer) = us_of(&warm, &mut corrected);
+        assert!(time < 0.9 * us && answer["note"].is_null(), "{answer}");
+    }
+}
+
+#[test]
+fn kernels_that_the_model_has_right_are_known_and_not_corrected() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut network = network(folder.path(), |_, us, _| us);
+    for (at, (row, _, us)) in network.iter_mut().enumerate().filter(|(at, _)| at % 2 == 0) {
+        // Of every second kernel twice or half the time: no factor of a class tells that.
+        let time = *us * if at % 4 == 0 { 2.0 } else { 0.5 };
+        *row = row.replacen(&format!(",{us},"), &format!(",{time},"), 1);
+        *us = time;
+    }
+    let calibration = learn(&launches(&network, 2, 0.02)).unwrap();
+    let known = calibration.known.as_ref().unwrap();
+    let right = known.problems.iter().filter(|problem| problem.correction.weight == 0.0).count();
+    assert_eq!((known.problems.len(), right), (network.len(), network.len() / 2));
+    let mut corrected = parts().calibrated(Source::Named("own.json".into(), Arc::new(calibration.clone()))).unwrap();
+    for (_, case, _) in network.iter().skip(1).step_by(2) {
+        let answer = us_of(case, &mut corrected).1;
+        assert_eq!(
+            (&answer["calibration"]["class"], &answer["calibration"]["model_us"]),
+            (&"known".into(), &answer["time_us"])
+        );
+    }
+}
+
+#[test]
+fn launches_that_are_not_seen_count_and_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = network(folder.path(), device).into_iter().map(|(row, ..)| row).collect();
+    let soc = Soc::find(SOC).unwrap();
+    let mut rows_and_more = rows.clone();
+    rows_and_more.push("0,a,hcom_allReduce_,1.0,N/A,N/A,N/A,N/A,N/A,N/A".to_owned());
+    let mut profile = Profile::read(&written(folder.path(), "kernel_details.csv", &rows_and_more), &soc).unwrap();
+    profile.beyond = 7;
+    let calibration = calibrate_profile(&profile, &soc).unwrap();
+    assert_eq!(calibration.rows, [72 + 1 + 7, 1 + 7]);
+    for said in ["7 launches are of kernels beyond the first 65536", "1 launch has no operands"] {
+        assert!(calibration.doubts.iter().any(|doubt| doubt.contains(said)), "{said}: {:?}", calibration.doubts);
+    }
+}
+
+#[test]
+fn launches_of_one_profile_that_contradict_each_other_are_a_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = network(folder.path(), device);
+    let times = |factors: [f64; 2], kernels: usize| -> Vec<String> {
+        let one = |at: usize, (row, _, us): &(String, Value, f64), factor: f64| {
+            let time = us * if at < kernels { factor } else { 1.0 };
+            row.replacen(&format!(",{us},"), &format!(",{time},"), 1)
+        };
+        let all = |factor: f64| network.iter().enumerate().map(move |(at, of)| one(at, of, factor));
+        factors.into_iter().flat_map(all).collect()
+    };
+    let calibration = learn(&times([0.5, 3.0], 72)).unwrap();
+    let said = "launches of 72 of 72 kernels";
+    assert!(calibration.doubts.iter().any(|doubt| doubt.contains(said)), "{:?}", calibration.doubts);
+    assert!(calibration.known.is_none(), "neither time is the kernel's");
+    // A few are what else the device did, and launches a third apart are what launches are.
+    for fine in [times([0.5, 3.0], 5), times([1.0, 1.33], 72)] {
+        let doubts = learn(&fine).unwrap().doubts;
+        assert!(!doubts.iter().any(|doubt| doubt.contains("launches of")), "{doubts:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::graph::DataType;
 use serde_json::Value;
 
-/// Tells a product's case that its weights come from device memory, and of all else what exceeds L2: nothing used the weights
+/// Tells the case of a product or convolution that its weights come from device memory, and of all else what exceeds L2: nothing used the weights
 /// shortly before, as serving and tunings of networks price them. A case that says where its operands lie stays as it is.
 #[must_use]
 pub fn in_network(mut case: Value, l2_bytes: u64) -> Value {
@@ -22,7 +22,7 @@ pub fn is_product(op: &str) -> bool {
     op.contains("MatMul") || op.contains("Matmul")
 }
 
-/// Bytes of a product's weights: its second operand, but that of a product in batches, where both are activations (scores of
+/// Bytes of the weights of a product or convolution: its second operand, but that of a product in batches, where both are activations (scores of
 /// attention and what they weigh).
 fn weights(case: &Value) -> Option<u64> {
     let op = case["op"].as_str()?;
@@ -31,7 +31,14 @@ fn weights(case: &Value) -> Option<u64> {
     let in_blocks = second["format"] == "FRACTAL_NZ";
     let in_batches =
         op.trim_start_matches("FusionOp_").starts_with("BatchMatMul") && axes > if in_blocks { 4 } else { 2 };
-    (is_product(op) && !in_batches).then(|| operand_bytes(second))
+    (is_product(op) && !in_batches || is_convolution(op)).then(|| operand_bytes(second))
+}
+
+/// Whether an operator is a convolution that reads its weights as the second operand.
+fn is_convolution(op: &str) -> bool {
+    const TYPES: [&str; 3] = ["Conv2D", "DepthwiseConv2D", "Conv3D"];
+    let op = op.trim_start_matches("FusionOp_");
+    TYPES.iter().any(|name| op.strip_prefix(name).is_some_and(|version| ["", "V2"].contains(&version)))
 }
 
 /// Bytes of all operands that a case lists.
@@ -77,6 +84,8 @@ mod tests {
             missed("BatchMatMulV2", &[&[4, 1, 16, 16], &[2, 4, 16, 16], &[2, 1, 16, 16]], "FRACTAL_NZ"),
             Some(4096)
         );
+        assert_eq!(missed("Conv2D", &[&[1, 8, 8, 16], &[3, 3, 16, 32], &[1, 8, 8, 32]], "ND"), Some(2 * 9 * 16 * 32));
+        assert_eq!(missed("Conv2DBackpropFilter", &[&[1, 8], &[8], &[1, 8]], "ND"), None, "it reads no weights");
         assert_eq!(missed("SwiGlu", &[&[16, 64], &[64, 32], &[16, 32]], "ND"), None);
     }
 

@@ -2,7 +2,7 @@
 //! any model.
 
 use super::calibrate::percent;
-use super::problem::Problem;
+use super::problem::{CONTRADICTION, Problem};
 use crate::sim::calibration::{self, Correction, Known, LEAST_GAIN};
 use std::collections::BTreeMap;
 
@@ -11,8 +11,12 @@ const FEWEST: usize = 2;
 /// Launches that count as much as the belief that the model is right: those of one kernel differ by about a twentieth
 /// where the model errs by a fifth, so one of them says far more.
 const BELIEF: f64 = 0.1;
-/// Launches of one kernel that are farther apart than this factor say nothing of it.
-const APART: f64 = 1.5;
+/// Share of its time within which the model has a kernel right, however alike its launches are: what a profile does not tell of
+/// it, such as an activation that is fused into it, makes as much.
+const AGREES: f64 = 0.02;
+
+/// A kernel whose time stays the model's, whatever its class gets.
+const RIGHT: Correction = Correction { factor: 1.0, constant_us: 0.0, weight: 0.0 };
 
 /// The corrections of single kernels; the reason where too few were launched more than once, or half of their launches predicts
 /// the others no better than the model does.
@@ -40,25 +44,38 @@ pub(super) fn learn<'a>(problems: impl Iterator<Item = &'a Problem>) -> Result<K
         let [before, after] = [error_before, error_after].map(percent);
         return Err(format!("no gain on half of their launches ({before} before, {after} after)"));
     }
+    if error_before < AGREES {
+        let before = percent(error_before);
+        return Err(format!("the model has half of their launches right as it is ({before} off)"));
+    }
     let problems: Vec<calibration::Problem> = alone().filter(|problem| is_steady(problem)).map(own).collect();
     if problems.is_empty() {
-        return Err(format!("launches of each are more than a factor {APART} apart"));
+        return Err(format!("launches of each are more than a factor {CONTRADICTION} apart"));
+    }
+    if problems.iter().all(|problem| problem.correction == RIGHT) {
+        return Err("the model has each right within what its launches differ by".to_owned());
     }
     Ok(Known { repeated: repeated.len(), error_before, error_after, problems })
 }
 
 fn is_steady(problem: &Problem) -> bool {
-    let halves = problem.halves.is_none_or(|[first, second]| first.max(second) <= APART * first.min(second));
-    halves && !problem.contradicts()
+    !problem.is_scattered() && !problem.contradicts()
+}
+
+/// Whether the model is as far from the launches as they are from each other, by one standard deviation, or as launches are.
+fn is_right(problem: &Problem) -> bool {
+    let scatter = problem.spread.sqrt().max(1.0 + AGREES);
+    (problem.point().measured_us / problem.model_us).ln().abs() <= scatter.ln()
 }
 
 fn own(problem: &Problem) -> calibration::Problem {
     let launches = problem.launches as f64;
-    let correction = Correction {
-        factor: problem.point().measured_us / problem.model_us,
-        constant_us: 0.0,
-        weight: launches / (launches + BELIEF),
+    let correction = if is_right(problem) {
+        RIGHT
+    } else {
+        let factor = problem.point().measured_us / problem.model_us;
+        Correction { factor, constant_us: 0.0, weight: launches / (launches + BELIEF) }
     };
     let workload = serde_json::from_str(&problem.workload).unwrap_or_default();
-    calibration::Problem { workload, launches: problem.launches, correction }
+    calibration::Problem { workload, launches: problem.launches, correction, missed_bytes: problem.missed_bytes }
 }

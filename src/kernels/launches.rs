@@ -22,6 +22,8 @@ pub(super) struct Sum {
     /// Every second launch of the kernel.
     pub seconds: u64,
     pub second_us: f64,
+    /// Natural logarithms of their times and the squares of these, summed.
+    pub logs: [f64; 2],
     /// Where the first of them stands in its file.
     pub line: u64,
 }
@@ -33,8 +35,17 @@ impl Sum {
             us: self.us + other.us,
             seconds: self.seconds + other.seconds,
             second_us: self.second_us + other.second_us,
+            logs: [0, 1].map(|power| self.logs[power] + other.logs[power]),
             line: if self.line == 0 { other.line } else { self.line.min(other.line) },
         }
+    }
+
+    /// How far apart their times lie: of two the longer one over the shorter, of more the factor of two standard deviations of
+    /// their logarithms.
+    pub fn spread(&self) -> f64 {
+        let [mean, square] = self.logs.map(|sum| sum / self.count.max(1) as f64);
+        // Equal times leave what rounding makes of nothing.
+        (2.0 * (square - mean * mean).max(0.0).sqrt()).exp()
     }
 }
 
@@ -45,7 +56,8 @@ impl Launches {
         let sum = self.by_size.entry(us.log2().floor() as i32).or_default();
         let second = u64::from(self.count.is_multiple_of(2));
         let second_us = if second == 1 { us } else { 0.0 };
-        *sum = sum.with(&Sum { count: 1, us, seconds: second, second_us, line });
+        let log = us.ln();
+        *sum = sum.with(&Sum { count: 1, us, seconds: second, second_us, logs: [log, log * log], line });
     }
 
     /// The launches whose times count, and those that are so far from the middle one that they are not its kernel's.

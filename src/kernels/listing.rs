@@ -1,6 +1,7 @@
 //! The launches of a run, in their order and grouped.
 
 use crate::profile::{Kernel, Run, shapes, types_and_formats};
+use crate::soc::CorrectedBy;
 use crate::tune::UNKNOWN;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -13,6 +14,9 @@ pub struct Listing {
     pub network: String,
     /// The part.
     pub soc: String,
+    /// The calibration that corrected the times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CorrectedBy>,
     /// Launches in one run.
     pub count: usize,
     /// Predicted microseconds of all of them.
@@ -114,6 +118,7 @@ impl Listing {
         Listing {
             network: run.network.clone(),
             soc: run.soc.name.clone(),
+            calibration: run.soc.corrections.as_ref().map(|corrections| corrections.named()),
             count: kernels.len(),
             total_us: run.total_us(),
             untimed: run.tasks.iter().filter(|task| run.kernels[task.kernel].duration_us.is_none()).count(),

@@ -2,7 +2,8 @@
 
 use crate::sim::calibration::{Group, Point};
 
-/// Means of one problem in several profiles that are farther apart than this factor contradict each other.
+/// Means of one problem in several profiles, and launches of it in one, that are farther apart than this factor contradict each
+/// other.
 pub(super) const CONTRADICTION: f64 = 1.5;
 
 /// One distinct problem of the profiles.
@@ -17,6 +18,10 @@ pub(super) struct Problem {
     pub measured_us: Vec<f64>,
     /// The same of two halves of the launches of the first profile that has more than one.
     pub halves: Option<[f64; 2]>,
+    /// How far apart launches of one profile are, as a factor: the most of all profiles.
+    pub spread: f64,
+    /// Bytes that its case says it finds in device memory.
+    pub missed_bytes: Option<f64>,
 }
 
 impl Problem {
@@ -30,5 +35,10 @@ impl Problem {
         let high = self.measured_us.iter().copied().fold(0.0, f64::max);
         let low = self.measured_us.iter().copied().fold(f64::INFINITY, f64::min);
         high > low * CONTRADICTION
+    }
+
+    /// Whether launches of one profile contradict each other.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.spread > CONTRADICTION
     }
 }

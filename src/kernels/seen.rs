@@ -30,6 +30,9 @@ pub struct Seen {
     pub seconds: u64,
     /// Microseconds of those.
     pub second_us: f64,
+    /// How far apart they are, as a factor: of two the longer over the shorter, of more that of two standard deviations of the
+    /// logarithms of their times.
+    pub spread: f64,
 }
 
 impl Seen {
@@ -56,6 +59,10 @@ pub struct Profile {
     pub without_operands_us: f64,
     /// Launches whose times count nowhere.
     pub left_out: LeftOut,
+    /// Launches whose operands the profile does not tell, or in types or formats that are not known.
+    pub without_operands: u64,
+    /// Launches of kernels that are not told apart: those beyond the most distinct ones.
+    pub beyond: u64,
 }
 
 /// Launches without a time that could be their kernel's.
@@ -89,6 +96,18 @@ impl LeftOut {
 type Look = [String; 7];
 
 impl Profile {
+    /// What is to be said of launches of which nothing is known.
+    #[must_use]
+    pub fn said(&self) -> Vec<String> {
+        let beyond = (self.beyond > 0).then(|| {
+            let launches = counted(self.beyond, "launch is of a kernel", "launches are of kernels");
+            format!(
+                "{launches} beyond the first {MOST} distinct ones, and nothing is learned of them: give fewer steps"
+            )
+        });
+        self.left_out.sentence().into_iter().chain(beyond).collect()
+    }
+
     /// Reads a profile of a network on this part: a file, or a folder that holds one. Launches without a time that could be
     /// their kernel's are left out.
     ///
@@ -96,10 +115,15 @@ impl Profile {
     /// which profilers write at their first level and above), where a value is none, where kernels are of several devices,
     /// and where there is no kernel.
     pub fn read(path: &Path, soc: &Soc) -> Result<Profile> {
+        Profile::read_most(path, soc, MOST)
+    }
+
+    /// The same with so many distinct kernels at most.
+    fn read_most(path: &Path, soc: &Soc, most: usize) -> Result<Profile> {
         let mut profile = Profile { files: files(path)?, ..Profile::default() };
         let (mut kernels, mut devices) = (FxHashMap::default(), Devices::default());
         for file in profile.files.clone() {
-            profile.add(&file, &mut kernels, &mut devices)?;
+            profile.add(&file, &mut kernels, &mut devices, most)?;
         }
         devices.check(path)?;
         // The map has no order, and what is told of one that is left out has to be the same every time.
@@ -140,13 +164,23 @@ impl Profile {
             Some(case) => {
                 let (op, case) = (look[0].clone(), in_network(case, soc.l2_size));
                 let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
-                self.kernels.push(Seen { op, case, count, us, seconds, second_us });
+                let spread = kept.spread();
+                self.kernels.push(Seen { op, case, count, us, seconds, second_us, spread });
             }
-            None => self.without_operands_us += kept.us,
+            None => {
+                self.without_operands_us += kept.us;
+                self.without_operands += kept.count;
+            }
         }
     }
 
-    fn add(&mut self, path: &Path, kernels: &mut FxHashMap<Look, Launches>, devices: &mut Devices) -> Result<()> {
+    fn add(
+        &mut self,
+        path: &Path,
+        kernels: &mut FxHashMap<Look, Launches>,
+        devices: &mut Devices,
+        most: usize,
+    ) -> Result<()> {
         let mut table = Table::open(path)?;
         if !table.has_operands() {
             let reason =
@@ -169,9 +203,10 @@ impl Profile {
             let [read, written] = row.operands().unwrap_or_default();
             let look = [row.op_type(), read[0], read[1], read[2], written[0], written[1], written[2]];
             let look: Look = look.map(str::to_owned);
-            if kernels.len() >= MOST && !kernels.contains_key(&look) {
+            if kernels.len() >= most && !kernels.contains_key(&look) {
                 self.total_us += us;
                 self.without_operands_us += us;
+                self.beyond += 1;
                 continue;
             }
             kernels.entry(look).or_default().add(us, row.line);
@@ -244,6 +279,36 @@ mod tests {
             json!({"shape": [320, 200, 16, 16], "dtype": "bfloat16", "format": "FRACTAL_NZ"})
         );
         assert!((profile.total_us - 75.0).abs() < 1e-9 && (profile.without_operands_us - 9.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn launches_beyond_the_most_kernels_are_counted_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel_details.csv");
+        let row = |rows: u64| format!("a,Add,2,{rows},FLOAT,ND,{rows},FLOAT,ND");
+        let rows: Vec<String> = std::iter::once(HEADER.to_owned()).chain([1, 2, 3, 1, 4, 3].map(row)).collect();
+        std::fs::write(&path, rows.join("\n")).unwrap();
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let profile = Profile::read_most(&path, &soc, 2).unwrap();
+        assert_eq!((profile.kernels.len(), profile.beyond, profile.total_us), (2, 3, 12.0));
+        let said = profile.said().join("");
+        assert!(said.contains("3 launches are of kernels beyond"), "{said}");
+        let all = Profile::read(&path, &soc).unwrap();
+        assert_eq!((all.kernels.len(), all.beyond, all.said()), (4, 0, Vec::new()));
+    }
+
+    #[test]
+    fn times_of_one_kernel_say_how_far_apart_they_are() {
+        let add = |us: f64| format!("a,Add,{us},16,FLOAT,ND,16,FLOAT,ND");
+        let spread = |times: &[f64]| {
+            let rows: Vec<String> = times.iter().map(|us| add(*us)).collect();
+            let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+            read(&rows).unwrap().kernels[0].spread
+        };
+        assert!((spread(&[5.0, 30.0]) - 6.0).abs() < 1e-9);
+        assert!((spread(&[7.3; 9]) - 1.0).abs() < 1e-6);
+        // One of a hundred that took twice its time is no contradiction.
+        assert!(spread(&[[10.0; 99].as_slice(), &[20.0]].concat()) < 1.2);
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! What every section of a result has: the name and time of the tuning, counts of records, and how it is written.
 
+use crate::soc::CorrectedBy;
 use crate::status::{Error, Result};
-use crate::tune::{BankStatus, OpatOutcome};
+use crate::tune::{BankStatus, OpatOutcome, Tuning};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::time::Duration;
 
 /// What was tuned.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Basic<'a> {
+    /// Ours: the calibration that corrected predicted times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calibration: Option<Cow<'a, CorrectedBy>>,
     tuning_name: Cow<'a, str>,
     /// Absent while tuning runs and after an interruption.
     #[serde(rename = "tuning_time(s)", skip_serializing_if = "Option::is_none")]
@@ -16,8 +19,12 @@ pub struct Basic<'a> {
 }
 
 /// What was tuned, and how long it took where it has ended.
-pub fn basic(graph: &str, elapsed: Option<Duration>) -> Basic<'_> {
-    Basic { tuning_name: graph.into(), tuning_time_s: elapsed.map(|time| (time.as_secs_f64() * 1e3).round() / 1e3) }
+pub fn basic(tuning: &Tuning) -> Basic<'_> {
+    Basic {
+        calibration: tuning.calibration.as_ref().map(Cow::Borrowed),
+        tuning_name: tuning.graph.as_str().into(),
+        tuning_time_s: tuning.finished.then(|| (tuning.elapsed.as_secs_f64() * 1e3).round() / 1e3),
+    }
 }
 
 /// Counts of operators by what became of their records.

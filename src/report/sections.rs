@@ -80,7 +80,7 @@ pub fn of(tuned: Tuned<'_>) -> Vec<Section<'_>> {
 /// The sections of the last job. Its times are the network's, whatever was tuned before.
 fn last(tuned: Tuned<'_>) -> Vec<Section<'_>> {
     let tuning = tuned.tuning();
-    let basic = basic(&tuning.graph, tuning.finished.then_some(tuning.elapsed));
+    let basic = basic(tuning);
     let mut sections = vec![Section::Basic { basic }];
     match tuned {
         Tuned::Gradients(outcome) => sections.push(Section::Gdat { gdat: Box::new(gdat::gdat(outcome)) }),

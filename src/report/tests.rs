@@ -63,6 +63,7 @@ pub(super) fn tuning(finished: bool, elapsed: Duration) -> Tuning {
         graph: "net".into(),
         backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
         soc: "Ascend910B2".into(),
+        calibration: None,
         unmapped: Vec::new(),
         gears: Vec::new(),
         elapsed,

@@ -6,7 +6,7 @@ use crate::cases::Parts;
 use crate::kernels::{Profile, Seen, calibrate_profile, is_product};
 use crate::sim::calibration::Calibration as OfPart;
 use crate::simulate;
-use crate::soc::Soc;
+use crate::soc::{CorrectedBy, Soc};
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
 use serde::Serialize;
@@ -62,6 +62,9 @@ pub struct Calibration {
 pub struct Profiled {
     /// The part.
     pub soc: String,
+    /// The calibration that corrected the predictions, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrected_by: Option<CorrectedBy>,
     /// The profile's files.
     pub profile: Vec<PathBuf>,
     /// Microseconds of all its kernels.
@@ -128,12 +131,14 @@ pub fn profiled(
         row.gain_us = reached.map_or(0.0, |tuned| gain_us(tuned, tuned.after_us));
         row.may_gain_us = reached.and_then(|tuned| Some(gain_us(tuned, tuned.unsure_us?))).unwrap_or_default();
     }
+    let said = profile.said();
     Ok(Profiled {
         soc: soc.name.clone(),
+        corrected_by: soc.corrections.as_ref().map(|corrections| corrections.named()),
         profile: profile.files.clone(),
         total_us: profile.total_us,
         without_operands_us: profile.without_operands_us,
-        left_out: profile.left_out.sentence(),
+        left_out: (!said.is_empty()).then(|| said.join("; ")),
         // The sum of nothing is -0.
         gain_us: rows.iter().map(|row| row.gain_us).sum::<f64>() + 0.0,
         files,
@@ -148,8 +153,9 @@ pub fn profiled(
 
 /// What a profile teaches of the part, or why it teaches nothing.
 fn learn(profile: &Profile, soc: &Soc) -> (Option<OfPart>, Option<String>) {
-    if soc.corrections.is_some() {
-        return (None, Some("a calibration is given, and corrects the predictions here".to_owned()));
+    if let Some(corrections) = &soc.corrections {
+        let given = corrections.named();
+        return (None, Some(format!("a calibration is given, and corrects the predictions here: {given}")));
     }
     match calibrate_profile(profile, soc) {
         Ok(learned) => (Some(learned), None),
@@ -243,6 +249,7 @@ mod tests {
             us,
             seconds: count / 2,
             second_us: us / count as f64 * (count / 2) as f64,
+            spread: 1.0,
         }
     }
 

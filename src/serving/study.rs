@@ -15,7 +15,7 @@ use crate::cases::check_types;
 use crate::graph::DataType;
 use crate::report::counted;
 use crate::shard::Shard;
-use crate::soc::Soc;
+use crate::soc::{CorrectedBy, Soc};
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
 use crate::workload::{MatMul, Workload};
@@ -50,6 +50,9 @@ pub struct Study {
 pub struct Report {
     /// The part.
     pub soc: String,
+    /// The calibration that corrected the times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<CorrectedBy>,
     /// The model.
     pub model: Model,
     /// How it is served.
@@ -151,10 +154,12 @@ impl Study {
         let memory = Memory::of(model, deployment, soc);
         let notes = self.notes(&figures, memory, soc);
         let parameters = model.parameters();
+        let calibration = soc.corrections.as_ref().map(|corrections| corrections.named());
         let (soc, devices) = (soc.name.clone(), deployment.devices());
         let (model, deployment) = (model.clone(), deployment.clone());
         Ok(Report {
             soc,
+            calibration,
             model,
             deployment,
             devices,

@@ -107,7 +107,8 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
     let (soc, part_note) = parts.of(parsed.soc())?;
     let (field_note, name_note) = (parsed.note(), name_note(&parsed.op));
-    let job = Job::of(parsed, soc)?;
+    let mut job = Job::of(parsed, soc)?;
+    let state_note = as_measured(soc, &mut job);
     let prediction = job.predict(soc, &Constants::FITTED)?;
     let approximated = crate::sim::approximated(&job.workload);
     let model_note = (!approximated.is_empty()).then(|| {
@@ -115,7 +116,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     });
     let types_note = types_note(&job.workload, soc);
     let name_note = name_note.filter(|_| approximated.is_empty() && !job.workload.is_cube());
-    let notes = [part_note.map(str::to_owned), model_note, name_note, types_note, field_note];
+    let notes = [part_note.map(str::to_owned), model_note, name_note, types_note, field_note, state_note];
     let notes: Vec<_> = notes.into_iter().flatten().collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     let Prediction { time_us, model_us, pipes, bound, .. } = prediction;
@@ -141,6 +142,18 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
         calibration,
         note,
     })
+}
+
+/// Has a kernel that the calibration knows priced where its operands lay when it was measured, unless its case says where they
+/// lie; answers what is to be said of that.
+fn as_measured(soc: &Soc, job: &mut Job) -> Option<String> {
+    let is_told = job.missed.is_some() || job.cache.is_some() || job.places.is_some() || job.record.is_some();
+    let missed = own(soc, &job.workload).filter(|_| !is_told)?.missed_bytes?;
+    job.missed = Some(missed);
+    Some(format!(
+        "the calibration measured this kernel with {missed:.0} bytes of its operands in device memory, and so it is priced; \
+         `cache` or `missed_bytes` say otherwise"
+    ))
 }
 
 /// What a calibration did to a time, where there is one.

@@ -8,7 +8,7 @@ use crate::graph::NodeId;
 use crate::lower::Priced;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
-use crate::soc::Soc;
+use crate::soc::{CorrectedBy, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub struct Tuning {
     pub backend: Description,
     /// The SoC tuned for.
     pub soc: String,
+    /// The calibration that corrects predicted times.
+    pub calibration: Option<CorrectedBy>,
     /// Operators of which it is not known how they work; most of their kernels have no time.
     pub unmapped: Vec<SkippedKernel>,
     /// Names of the gears, by variant; nothing where there is one variant.
@@ -49,6 +51,7 @@ impl Tuning {
             graph: graph.to_owned(),
             backend,
             soc: soc.name.clone(),
+            calibration: soc.corrections.as_ref().map(|corrections| corrections.named()),
             unmapped: unmapped(variants),
             gears: gears(variants),
             elapsed: Duration::ZERO,

@@ -323,6 +323,72 @@ fn a_calibration_beside_the_bank_counts_for_kernels_cases_and_tunings_alike() {
 }
 
 #[test]
+fn every_result_with_corrected_times_names_the_calibration() {
+    let place = Place::new();
+    profile(&place, 2.0);
+    let part = "--soc_version=Ascend910B2";
+    expect(&calibrate(&place, &["kernel_details.csv", part, "--output=own.json"]), 0, &[]);
+    let own: Value = serde_json::from_str(&std::fs::read_to_string(place.path("own.json")).unwrap()).unwrap();
+    let date = own["date"].as_str().unwrap();
+    place.file(
+        "config.json",
+        r#"{"model_type":"qwen3","hidden_size":512,"intermediate_size":1024,"num_hidden_layers":2,"num_attention_heads":8,"num_key_value_heads":8,"head_dim":64,"vocab_size":1024}"#,
+    );
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+        command.args(arguments).args([part, "--calibration=own.json"]).current_dir(place.0.path()).env_clear();
+        let output = command.env("TUNE_BANK_PATH", place.path("bank")).stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    std::fs::create_dir_all(place.path("bank")).unwrap();
+    let llm = ["llm", "config.json", "--batch=1", "--prompt=128", "--trials=0"];
+    let kernels = ["kernels", DUMP];
+    let profiled = ["--profile=kernel_details.csv", "--dry_run"];
+    for words in [run(&kernels), run(&llm), run(&profiled)] {
+        let named = words.lines().any(|line| line.contains("own.json (Ascend910B2, ") && line.contains(date));
+        assert!(named, "{words}");
+    }
+    let is_named = |by: &Value| {
+        let file = by["file"].as_str().unwrap_or_default();
+        assert!(file.ends_with("own.json") && by["part"] == "Ascend910B2" && by["date"] == date, "{by}");
+    };
+    let json = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+    let file = |name: &str| json(&std::fs::read_to_string(place.path(name)).unwrap());
+    is_named(&json(&run(&["kernels", DUMP, "--json"]))["kernels"]["calibration"]);
+    is_named(&json(&run(&[llm.as_slice(), &["--json", "--output=llm/"]].concat()))["calibration"]);
+    is_named(&file("llm/report.json")["calibration"]);
+    run(&["--profile=kernel_details.csv", "--output=profiled/"]);
+    is_named(&file("profiled/report.json")["corrected_by"]);
+    run(&["--model", DUMP, "--job_type=2", "--backend=simulator", "--output=out/", "--progress_bar=off"]);
+    let results =
+        std::fs::read_dir(place.path("out")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let result = results.into_iter().find(|name| name.starts_with("aoe_result_opat_")).unwrap();
+    is_named(&file(&format!("out/{result}"))[0]["basic"]["calibration"]);
+}
+
+#[test]
+fn the_simulator_s_own_profile_teaches_nothing() {
+    let place = Place::new();
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/resnet50.onnx");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+    command.args([
+        "--model",
+        model,
+        "--job_type=2",
+        "--backend=simulator",
+        "--soc_version=Ascend910B2",
+        "--output=out/",
+    ]);
+    command.args(["--profiling_mode=true", "--max_tuning_count=1", "--progress_bar=off"]);
+    let output = command.current_dir(place.0.path()).env_clear().stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let output = calibrate(&place, &["out/profiling/before_tuning", "--soc_version=Ascend910B2", "--output=own.json"]);
+    expect(&output, 1, &["no class of kernels gains", "right as it is"]);
+    assert!(!place.path("own.json").exists());
+}
+
+#[test]
 fn a_calibration_without_gain_is_refused_and_nothing_is_written() {
     let place = Place::new();
     profile(&place, 1.0);

@@ -85,11 +85,12 @@ fn tell(calibration: &Calibration, console: &Console) {
     };
     calibration.classes.iter().for_each(|class| console.notice("INFO", &one(class)));
     if let Some(Known { repeated, error_before, error_after, problems }) = &calibration.known {
+        let corrected = calibration.known.as_ref().map_or(0, Known::corrected);
         let said = format!(
-            "known: error {} before, {} after, on half of the launches of {repeated} kernels; {} kernels are corrected by their own",
+            "known: error {} before, {} after, on half of the launches of {repeated} kernels; {corrected} kernels are corrected by their own, {} are right as they are",
             percent(*error_before),
             percent(*error_after),
-            problems.len()
+            problems.len() - corrected
         );
         console.notice("INFO", &said);
     }

@@ -89,6 +89,7 @@ fn listed(listing: &Listing) -> Vec<String> {
     let without = if *untimed == 0 { String::new() } else { format!(" without {untimed} of unknown time") };
     let network = printable(network);
     let mut lines = vec![format!("{network} on {soc}: {count} kernels, {} us by the model{without}", us(*total_us))];
+    lines.extend(listing.calibration.as_ref().map(|by| format!("Times corrected by {by}")));
     if !ub_fusion.is_empty() {
         let passes: Vec<String> = ub_fusion.iter().map(|(pass, count)| format!("{count} {pass}")).collect();
         lines.push(format!("Fused: {}", passes.join(", ")));
@@ -157,8 +158,9 @@ fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
             us(sums[1]),
             percent(*covered_share)
         ),
-        String::new(),
     ];
+    lines.extend(listing.calibration.as_ref().map(|by| format!("Predicted times corrected by {by}")));
+    lines.push(String::new());
     let row = |row: &Row| {
         let Row { op_type, count, us: time, agrees } = row;
         let verdict = match (count[0] > 0.0, count[1] > 0.0) {

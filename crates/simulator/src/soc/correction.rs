@@ -62,13 +62,51 @@ impl Correction {
     }
 }
 
+/// A calibration by name, as results tell which one corrected their times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CorrectedBy {
+    /// Its file.
+    pub file: String,
+    /// The part that it was made on.
+    pub part: String,
+    /// The day on which it was made.
+    pub date: String,
+}
+
+impl std::fmt::Display for CorrectedBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({}, {})", self.file, self.part, self.date)
+    }
+}
+
+/// The correction of a kernel that the profiles hold themselves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Own {
+    /// The correction.
+    pub correction: Correction,
+    /// Bytes of its operands that lay in device memory when it was measured; `None` where its kind tells.
+    pub missed_bytes: Option<f64>,
+}
+
 /// The corrections of one calibration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrections {
     /// The calibration file that they are from.
     pub file: PathBuf,
+    /// The part that it was made on.
+    pub part: String,
+    /// The day on which it was made.
+    pub date: String,
     /// Group by group; none where it has nothing to say.
     pub groups: BTreeMap<Group, Correction>,
     /// Those of single kernels, by the text of their workload: kernels that the profiles hold themselves.
-    pub problems: BTreeMap<String, Correction>,
+    pub problems: BTreeMap<String, Own>,
+}
+
+impl Corrections {
+    /// The calibration by name.
+    pub fn named(&self) -> CorrectedBy {
+        let Corrections { file, part, date, .. } = self;
+        CorrectedBy { file: file.display().to_string(), part: part.clone(), date: date.clone() }
+    }
 }

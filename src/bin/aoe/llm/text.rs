@@ -38,7 +38,7 @@ fn head(report: &Report) -> Vec<String> {
         Some(tokens) => format!(", and has room for the cache of {tokens} tokens"),
         None => String::new(),
     };
-    vec![
+    let mut lines = vec![
         format!(
             "{}: {} layers of {} on {soc}, {devices} device{} (tensor {tensor_parallel}, experts {expert_parallel}), {} {}",
             model.family,
@@ -49,7 +49,9 @@ fn head(report: &Report) -> Vec<String> {
             quantization.name(),
         ),
         format!("{}; a device holds {:.1} GB of them{kind}{room}", weights(report), memory.weights as f64 / 1e9),
-    ]
+    ];
+    lines.extend(report.calibration.as_ref().map(|by| format!("Times corrected by {by}")));
+    lines
 }
 
 /// How many parameters there are, and what they take unquantised: whether the configuration was understood.

@@ -8,7 +8,7 @@ pub use source::{BESIDE_BANK, Source};
 
 use super::interval::Class;
 pub use crate::soc::{Correction, Group};
-use crate::soc::{Corrections, Soc};
+use crate::soc::{Corrections, Own, Soc};
 use crate::workload::{Workload, canonical_json};
 use aoe_base::input_file;
 use aoe_base::status::{Error, Result};
@@ -63,8 +63,11 @@ pub struct Problem {
     pub workload: serde_json::Value,
     /// Launches of it.
     pub launches: u64,
-    /// The correction of its time.
+    /// The correction of its time; weight 0 of one that the model has right.
     pub correction: Correction,
+    /// Bytes of its operands that lay in device memory, as far as the profile's network tells; none where its kind tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_bytes: Option<f64>,
 }
 
 /// What was learned of single kernels.
@@ -79,6 +82,13 @@ pub struct Known {
     pub error_after: f64,
     /// The kernels, in the order of their workloads.
     pub problems: Vec<Problem>,
+}
+
+impl Known {
+    /// Kernels whose times are corrected; the model has the others right.
+    pub fn corrected(&self) -> usize {
+        self.problems.iter().filter(|problem| problem.correction.weight > 0.0).count()
+    }
 }
 
 /// A calibration as its file has it.
@@ -98,7 +108,7 @@ pub struct Calibration {
     pub cann_version: Option<String>,
     /// The profiles that it was learned from.
     pub profiles: Vec<PathBuf>,
-    /// Launches read, and those that could not be priced.
+    /// Launches read, and those of which nothing was learned.
     pub rows: [u64; 2],
     /// In a sentence.
     pub good_for: String,
@@ -161,18 +171,20 @@ impl Calibration {
         self.check(soc)?;
         let groups = self.classes.iter().filter_map(|(group, learned)| Some((*group, learned.correction?)));
         let problems = self.known.iter().flat_map(|known| &known.problems);
-        let problems = problems.map(|problem| (problem.workload.to_string(), problem.correction)).collect();
-        Ok(Arc::new(Corrections { file, groups: groups.collect(), problems }))
+        let own = |problem: &Problem| Own { correction: problem.correction, missed_bytes: problem.missed_bytes };
+        let problems = problems.map(|problem| (problem.workload.to_string(), own(problem))).collect();
+        let (part, date) = (self.part.clone(), self.date.clone());
+        Ok(Arc::new(Corrections { file, part, date, groups: groups.collect(), problems }))
     }
 }
 
 /// The correction of this kernel on a part: its own where the calibration knows the kernel, else that of its class.
 pub fn correction_of(soc: &Soc, workload: &Workload) -> Option<Correction> {
-    own(soc, workload).or_else(|| correction(soc, Class::of(workload)))
+    own(soc, workload).map(|own| own.correction).or_else(|| correction(soc, Class::of(workload)))
 }
 
 /// The correction of this very kernel.
-pub fn own(soc: &Soc, workload: &Workload) -> Option<Correction> {
+pub fn own(soc: &Soc, workload: &Workload) -> Option<Own> {
     let problems = &soc.corrections.as_ref()?.problems;
     if problems.is_empty() { None } else { problems.get(&canonical_json(workload).to_string()).copied() }
 }
@@ -194,8 +206,13 @@ mod tests {
         let product = Workload::MatMul(MatMul::new(512, 512, 512));
         let corrections = |own: Option<Correction>| Corrections {
             file: "own.json".into(),
+            part: "Ascend910B2".into(),
+            date: "2026-01-02".into(),
             groups: [(Group::Cube, correction)].into(),
-            problems: own.map(|own| (canonical_json(&product).to_string(), own)).into_iter().collect(),
+            problems: own
+                .map(|correction| (canonical_json(&product).to_string(), Own { correction, missed_bytes: None }))
+                .into_iter()
+                .collect(),
         };
         let price = |corrections: Option<Corrections>| {
             let mut soc = Soc::find("Ascend910B2").unwrap();
@@ -206,8 +223,7 @@ mod tests {
         let (plain, corrected) = (price(None), price(Some(corrections(None))));
         assert!((corrected.time_us - (3.0 * plain.time_us + 1.0)).abs() < 1e-9 * corrected.time_us);
         assert_eq!((corrected.model_us, plain.model_us), (plain.time_us, plain.time_us));
-        let other =
-            Corrections { file: "own.json".into(), groups: [(Group::Vector, correction)].into(), ..corrections(None) };
+        let other = Corrections { groups: [(Group::Vector, correction)].into(), ..corrections(None) };
         assert_eq!(price(Some(other)).time_us, plain.time_us, "it says nothing of products");
         let both = price(Some(corrections(Some(Correction { factor: 5.0, constant_us: 0.0, weight: 1.0 }))));
         assert!((both.time_us - 5.0 * plain.time_us).abs() < 1e-9 * both.time_us, "its own counts before its class's");
