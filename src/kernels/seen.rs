@@ -160,17 +160,14 @@ impl Profile {
             });
         }
         self.total_us += kept.us;
-        match case(look) {
-            Some(case) => {
-                let (op, case) = (look[0].clone(), in_network(case, soc.l2_size));
-                let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
-                let spread = kept.spread();
-                self.kernels.push(Seen { op, case, count, us, seconds, second_us, spread });
-            }
-            None => {
-                self.without_operands_us += kept.us;
-                self.without_operands += kept.count;
-            }
+        if let Some(case) = case(look) {
+            let (op, case) = (look[0].clone(), in_network(case, soc.l2_size));
+            let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
+            let spread = kept.spread();
+            self.kernels.push(Seen { op, case, count, us, seconds, second_us, spread });
+        } else {
+            self.without_operands_us += kept.us;
+            self.without_operands += kept.count;
         }
     }
 
