@@ -1,6 +1,6 @@
 //! The fields of a case by name: which there are, which were meant, which are not used.
 
-use super::{conv, operands};
+use super::{attention, conv, operands};
 use serde_json::{Map, Value};
 
 /// Cube work by its sizes.
@@ -60,32 +60,32 @@ pub(super) const AXES: &[&str] = &["axis", "axes", "dim", "dims", "dimension", "
 /// Attributes that name the sizes of a window that slides over an image.
 pub(super) const WINDOWS: &[&str] = &["ksize", "kernel_size", "kernel_shape"];
 
+/// Attributes that say whether A is stored transposed, and B.
+pub(super) const TRANSPOSES: [[&str; 4]; 2] = [
+    ["transpose_x1", "adj_x1", "transposeX1", "transpose_a"],
+    ["transpose_x2", "adj_x2", "transposeX2", "transpose_b"],
+];
+
 /// Names in `case` that no form has. A name that is nearly one of a form's is taken for a mistake.
 ///
 /// Fails with a sentence on such a mistake, and where the fields of both forms are mixed.
-pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
+pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<String>, String> {
     let known = || SIZES.iter().chain(OPERANDS).chain(COMMON).chain(&[EXACT, ATTRS]);
     let mut unused = Vec::new();
     for name in case.keys().filter(|name| !known().any(|k| k == name)) {
         if let Some(meant) = known().filter(|k| is_near(name, k)).min_by_key(|k| distance(name, k)) {
             return Err(format!("there is no field `{}`; did you mean `{meant}`?", shown(name)));
         }
-        unused.push(name.as_str());
+        unused.push(name.clone());
     }
     let has = |name: &&&str| case.contains_key(**name);
     let attrs = case.get(ATTRS).and_then(Value::as_object);
-    let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
     let is_record = case.contains_key("tiling");
-    let lead = case.get("op").and_then(Value::as_str).and_then(|op| operands::parts(op).next());
-    let is_conv = lead.is_some_and(|lead| conv::kind(lead).is_some());
-    let slides = |name: &str| is_conv && conv::ATTRIBUTES.contains(&name);
-    let counts = |name: &str| is_record || AXES.contains(&name) || WINDOWS.contains(&name) || slides(name);
-    let is_used = |name: &String| if name == "perm" { is_transpose } else { counts(name) };
-    if attrs.is_some_and(|attrs| attrs.keys().any(|name| !is_used(name))) {
-        unused.push(ATTRS);
+    if let Some(attrs) = attrs.filter(|_| !is_record) {
+        unused.extend(unused_attrs(case.get("op").and_then(Value::as_str).unwrap_or_default(), attrs));
     }
     if case.contains_key("format") && (is_record || case.contains_key(EXACT)) {
-        unused.push("format");
+        unused.push("format".to_owned());
     }
     if case.contains_key(EXACT)
         && let Some(other) = OPERANDS.iter().chain(&SIZES[..3]).find(has)
@@ -98,9 +98,27 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     if OPERANDS.iter().any(|name| case.contains_key(*name)) {
         // Operands tell types and formats; a profile may name them once more for the whole kernel.
         let counts = |name: &&&str| ["hf32", "trans_a", "trans_b"].contains(*name);
-        unused.extend(SIZES.iter().filter(|name| !counts(name)).filter(has));
+        unused.extend(SIZES.iter().filter(|name| !counts(name)).filter(has).map(|name| (*name).to_owned()));
     }
     Ok(unused)
+}
+
+/// The attributes of an operator that do not count: `attrs` where none does.
+fn unused_attrs(op: &str, attrs: &Map<String, Value>) -> Vec<String> {
+    let is_transpose = super::transpose::is_transpose(op);
+    let lead = operands::parts(op).next().unwrap_or_default();
+    let own: &[&str] = match lead {
+        lead if conv::kind(lead).is_some() => conv::ATTRIBUTES,
+        _ if attention::is_attention(op) => attention::ATTRIBUTES,
+        _ => &[],
+    };
+    let is_product = lead.contains("MatMul") || lead.contains("Matmul");
+    let turns = |name: &str| is_product && TRANSPOSES.iter().flatten().any(|turned| *turned == name);
+    let counts = |name: &str| AXES.contains(&name) || WINDOWS.contains(&name) || own.contains(&name) || turns(name);
+    let is_used = |name: &str| if name == "perm" { is_transpose } else { counts(name) };
+    let unused: Vec<String> =
+        attrs.keys().filter(|name| !is_used(name)).map(|name| format!("{ATTRS}.{name}")).collect();
+    if unused.len() == attrs.len() && !unused.is_empty() { vec![ATTRS.to_owned()] } else { unused }
 }
 
 /// What an answer says of fields that were not used.
@@ -147,7 +165,7 @@ mod tests {
 
     fn unused_in(text: &str) -> Result<Vec<String>, String> {
         let case: Map<String, Value> = serde_json::from_str(text).unwrap();
-        unused(&case).map(|names| names.into_iter().map(str::to_owned).collect())
+        unused(&case)
     }
 
     #[test]
@@ -174,6 +192,26 @@ mod tests {
         let text = r#"{"id":1,"network":"x","count":2,"core":"c","measured":{},"measured_us":1,"step":3,"zz":0}"#;
         assert_eq!(unused_in(text).unwrap(), ["step", "zz"]);
         assert_eq!(unused_in(r#"{"inputs":[],"dtype":"float16"}"#).unwrap(), ["dtype"]);
+    }
+
+    #[test]
+    fn of_attributes_those_are_listed_that_do_not_count() {
+        for (op, attrs, expected) in [
+            (
+                "FusedInferAttentionScore",
+                r#"{"input_layout":"TND","num_heads":8,"scale":0.1,"inner_precise":1}"#,
+                "attrs.inner_precise attrs.scale",
+            ),
+            ("FusedInferAttentionScore", r#"{"layout":"paged, block 128","seq_len":9,"block_size":128}"#, ""),
+            ("Conv2D", r#"{"strides":[1,1,1,1],"data_format":"NCHW"}"#, "attrs.data_format"),
+            ("MatMulV3", r#"{"transpose_x1":true,"offset_x":0}"#, "attrs.offset_x"),
+            ("Add", r#"{"transpose_x1":true,"offset_x":0}"#, "attrs"),
+            ("Add", "{}", ""),
+        ] {
+            let mut found = unused_in(&format!(r#"{{"op":"{op}","attrs":{attrs}}}"#)).unwrap();
+            found.sort();
+            assert_eq!(found.join(" "), expected, "{op} {attrs}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is known of a kernel whose work is to be told: its operands, and what the case says beside them.
 
+use super::tensor::is_absent;
 use crate::status::Error;
 use crate::workload::Operand;
 
@@ -13,6 +14,12 @@ pub(super) struct Kernel {
 impl Kernel {
     pub fn error(&self, reason: impl Into<String>) -> Error {
         Error::Workload { workload: self.op.clone(), reason: reason.into() }
+    }
+
+    /// The same without optional operands that are not there: where the rest does not go by place.
+    pub fn of_present(&self) -> Kernel {
+        let present = |operands: &[Operand]| operands.iter().filter(|o| !is_absent(o)).cloned().collect();
+        Kernel { op: self.op.clone(), inputs: present(&self.inputs), outputs: present(&self.outputs) }
     }
 
     /// The operand with most elements.

@@ -3,7 +3,6 @@
 //! Whoever answers cases reads them here: `aoe simulate` and `aoe tiling`, and the functions of the C interface.
 
 mod attention;
-mod attention_form;
 mod cache;
 mod conv;
 mod exact;
@@ -83,8 +82,9 @@ pub(crate) struct Case {
     b_shape: Option<Vec<u64>>,
     out_shape: Option<Vec<u64>>,
     bias_shape: Option<Vec<u64>>,
-    inputs: Option<Vec<Tensor>>,
-    outputs: Option<Vec<Tensor>>,
+    /// `null` is an optional operand that is not there.
+    inputs: Option<Vec<Option<Tensor>>>,
+    outputs: Option<Vec<Option<Tensor>>>,
     pub(crate) schedule: Option<Value>,
     attrs: Option<serde_json::Map<String, Value>>,
     workload: Option<serde_json::Map<String, Value>>,
@@ -160,7 +160,7 @@ impl Case {
     fn value_by_value(line: &str) -> Result<Case> {
         let value = json(line).map_err(|e| wrong(format!("not a case in JSON: {e}")))?;
         let Value::Object(fields) = &value else { return Err(wrong("a case is a JSON object")) };
-        let unused = fields::unused(fields).map_err(wrong)?.into_iter().map(str::to_owned).collect();
+        let unused = fields::unused(fields).map_err(wrong)?;
         let case: Case = serde_path_to_error::deserialize(value).map_err(|e| match e.path().iter().next() {
             Some(_) => wrong(format!("`{}`: {}", shown(&e.path().to_string()), e.inner())),
             None => wrong(e.inner().to_string()),
@@ -195,12 +195,12 @@ impl Case {
 
     /// The same of an answer that did use these.
     pub(crate) fn note_but(&self, used: &[&str]) -> Option<String> {
-        let unused: Vec<&str> = self.unused.iter().map(String::as_str).filter(|name| !used.contains(name)).collect();
-        let attention = self
-            .inputs
-            .as_ref()
-            .and_then(|inputs| attention::note(&self.op, &self.tensors("inputs", inputs).ok()?, self.attrs.as_ref()));
-        let notes: Vec<String> = attention.into_iter().chain(fields::note(&unused)).collect();
+        // Who uses a field uses what is in it.
+        let field = |name: &str| name.split('.').next().is_some_and(|field| used.contains(&field));
+        let unused: Vec<&str> = self.unused.iter().map(String::as_str).filter(|name| !field(name)).collect();
+        let inputs = self.inputs.as_ref().and_then(|inputs| self.tensors("inputs", inputs).ok());
+        let attention = inputs.map(|inputs| attention::notes(&self.op, &inputs, self.attrs.as_ref()));
+        let notes: Vec<String> = attention.into_iter().flatten().chain(fields::note(&unused)).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 
@@ -215,7 +215,7 @@ impl Case {
         }
     }
 
-    fn tensors(&self, field: &str, tensors: &[Tensor]) -> Result<Vec<Operand>> {
+    fn tensors(&self, field: &str, tensors: &[Option<Tensor>]) -> Result<Vec<Operand>> {
         let others = self.format.as_deref().map(|name| tensor::format("format", name)).transpose()?;
         tensor::read(field, tensors, others.unwrap_or(Format::Nd))
     }
@@ -241,14 +241,14 @@ impl Case {
 
     /// Whether A and B are stored transposed, as far as the case says so.
     fn transposes(&self) -> Result<[Option<bool>; 2]> {
-        let attr = |names: &[&str]| {
+        let attr = |names: [&str; 4]| {
             let found = names.iter().find_map(|name| Some((name, self.attrs.as_ref()?.get(*name)?)));
             found.map(|(name, value)| {
                 value.as_bool().ok_or_else(|| wrong(format!("`attrs.{name}`: it is neither true nor false")))
             })
         };
-        let a = attr(&["transpose_x1", "adj_x1", "transposeX1", "transpose_a"]).transpose()?;
-        let b = attr(&["transpose_x2", "adj_x2", "transposeX2", "transpose_b"]).transpose()?;
+        let [a, b] = fields::TRANSPOSES.map(|names| attr(names).transpose());
+        let (a, b) = (a?, b?);
         Ok([self.trans_a.or(a), self.trans_b.or(b)])
     }
 

@@ -34,7 +34,7 @@ pub(super) fn workload(
     stated: &Stated,
     soc: &Soc,
 ) -> Result<Workload> {
-    if inputs.is_empty() && outputs.is_empty() {
+    if inputs.iter().chain(&outputs).all(super::tensor::is_absent) {
         return Err(Error::Workload { workload: op.to_owned(), reason: "it has no operands".into() });
     }
     let kernel = Kernel { op: op.to_owned(), inputs, outputs };
@@ -51,7 +51,7 @@ pub(super) fn workload(
     } else if let Some(conv) = conv::workload(first, &kernel, stated.attrs)? {
         conv
     } else {
-        vector(first, &kernel, stated)
+        vector(first, &kernel.of_present(), stated)
     };
     let mut pieces = vec![lead];
     if first == "FusedDbnDw" {

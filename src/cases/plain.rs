@@ -96,7 +96,7 @@ fn product(line: &str) -> Option<Case> {
 
 fn kernel(line: &str) -> Option<Case> {
     let plain: Kernel = serde_json::from_str(line).ok()?;
-    let tensor = |PlainTensor { shape, dtype, format }| Tensor { shape, dtype, format };
+    let tensor = |PlainTensor { shape, dtype, format }| Some(Tensor { shape, dtype, format });
     let tensors = |all: Vec<PlainTensor>| Some(all.into_iter().map(tensor).collect());
     Some(Case {
         id: plain.id,

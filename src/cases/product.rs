@@ -1,6 +1,7 @@
 //! Matrix products from operand shapes.
 
 use super::kernel::Kernel;
+use super::tensor::is_absent;
 use crate::graph::Format;
 use crate::graph::op::prototype;
 use crate::status::Result;
@@ -94,7 +95,7 @@ fn fully_connection(kernel: &Kernel) -> Option<MatMul> {
         _ => return None,
     };
     let whole = batch.saturating_mul(m).saturating_mul(k);
-    let bias = kernel.inputs.get(2).is_some();
+    let bias = kernel.inputs.get(2).is_some_and(|bias| !is_absent(bias));
     (whole == x.elements()).then(|| MatMul {
         batch,
         dtype: x.dtype,

@@ -1,5 +1,6 @@
 //! Refuses kernels that no operator of CANN's is: types that it does not make of each other, operands that do not meet.
 
+use super::tensor::is_absent;
 use super::wrong;
 use crate::graph::DataType;
 use crate::graph::op::{self, Kind, prototype};
@@ -34,6 +35,7 @@ pub(super) fn bias(shape: &[u64], w: &MatMul) -> Result<()> {
 
 /// Refuses operands that an operator of this name does not have.
 pub(super) fn operands(op: &str, inputs: &[Operand], outputs: &[Operand], soc: &Soc) -> Result<()> {
+    present(op, inputs)?;
     let kind = op::kind(op);
     let (Some(x), y) = (inputs.first(), outputs.first()) else { return Ok(()) };
     if kind == Kind::Elementwise {
@@ -66,6 +68,22 @@ pub(super) fn operands(op: &str, inputs: &[Operand], outputs: &[Operand], soc: &
         return Err(wrong(reason));
     }
     Ok(())
+}
+
+/// Refuses operands that are not there where the operator's interface needs them.
+fn present(op: &str, inputs: &[Operand]) -> Result<()> {
+    let interface = prototype::prototype(op);
+    // Behind an input that is there any number of times, places tell nothing.
+    let needed = |at: usize| {
+        let slots = interface.iter().flat_map(|interface| &interface.inputs);
+        let mut first = slots.take_while(|slot| slot.count != prototype::Count::Dynamic);
+        first.nth(at).filter(|slot| slot.count == prototype::Count::Required)
+    };
+    let missing = |(at, operand): (usize, &Operand)| Some((at, is_absent(operand).then(|| needed(at)).flatten()?));
+    match inputs.iter().enumerate().find_map(missing) {
+        Some((at, slot)) => Err(wrong(format!("`inputs[{at}]`: {op} needs its `{}`, which is absent here", slot.name))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses texts where the operator's interface has none.

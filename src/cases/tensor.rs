@@ -18,16 +18,35 @@ pub(super) struct Tensor {
     pub format: Option<String>,
 }
 
-/// The operands of a field; those that name no format have that of the `others`, where their shape can.
-pub(super) fn read(field: &str, tensors: &[Tensor], others: Format) -> Result<Vec<Operand>> {
+/// The operands of a field; those that name no format have that of the `others`, where their shape can. Optional ones that
+/// are not there keep their place.
+pub(super) fn read(field: &str, tensors: &[Option<Tensor>], others: Format) -> Result<Vec<Operand>> {
     if tensors.len() > MAX_OPERANDS {
         return Err(wrong(format!("`{field}`: {} operands are more than {MAX_OPERANDS}", tensors.len())));
     }
-    let operand = |(i, tensor): (usize, &Tensor)| tensor.operand(&format!("{field}[{i}]"), others);
+    let operand = |(i, tensor): (usize, &Option<Tensor>)| match tensor.as_ref().filter(|tensor| !tensor.is_absent()) {
+        Some(tensor) => tensor.operand(&format!("{field}[{i}]"), others),
+        None => Ok(Operand::new([], DataType::Undefined)),
+    };
     tensors.iter().enumerate().map(operand).collect()
 }
 
+/// Whether it stands for an optional operand that is not there.
+pub(super) fn is_absent(operand: &Operand) -> bool {
+    operand.dtype == DataType::Undefined && operand.shape.is_empty()
+}
+
 impl Tensor {
+    /// Whether profiles write so of an optional operand that is not there: no shape and no type, or no element. A type
+    /// without a shape is a scalar.
+    fn is_absent(&self) -> bool {
+        const NO_TYPE: [&str; 5] = ["", "UNDEFINED", "DT_UNDEFINED", "NULL", "N/A"];
+        match self.shape.as_slice() {
+            [] => NO_TYPE.iter().any(|name| self.dtype.trim().eq_ignore_ascii_case(name)),
+            shape => shape == [0],
+        }
+    }
+
     /// `place` says which one it is.
     fn operand(&self, place: &str, others: Format) -> Result<Operand> {
         let wrong_shape = |reason: String| wrong(format!("`{place}.shape`: {reason}"));

@@ -378,3 +378,85 @@ fn blocks_of_columns_a_mebibyte_apart_share_a_channel_on_the_first_generation() 
     };
     assert!(product(2048) > 3.0 * product(2056), "{} {}", product(2048), product(2056));
 }
+
+/// A cache of keys in pages takes the time of the keys that sequences have in it, in whichever form it is given.
+#[test]
+fn attention_over_pages_takes_the_same_time_in_every_form() {
+    let attention = |q: &[u64], cache: &[u64], attrs: Value| {
+        let [q, cache] = [q, cache].map(|shape| tensor(shape, "bfloat16", "ND"));
+        let mut case = case("FusedInferAttentionScore", "Ascend910B2", &[q.clone(), cache.clone(), cache], &[q]);
+        case["attrs"] = attrs;
+        case
+    };
+    let lengths = |layout: &str, keys: u64| json!({"input_layout": layout, "actual_seq_lengths_kv": vec![keys; 16], "block_size": 128});
+    let (q, flat, by_heads) = ([16, 32, 1, 128], [2048, 128, 1024], [2048, 8, 128, 128]);
+    let expected = time(&attention(&[16, 1, 4096], &flat, lengths("BSH", 4096)));
+    assert!((250.0..350.0).contains(&expected), "{expected}");
+    for case in [
+        attention(&q, &flat, lengths("BNSD", 4096)),
+        attention(&q, &by_heads, lengths("BNSD", 4096)),
+        attention(&[16, 32, 128], &flat, lengths("TND", 4096)),
+        attention(&q, &by_heads, json!({"layout": "paged, block 128", "seq_len": 4096})),
+    ] {
+        assert!((time(&case) - expected).abs() < 1e-6, "{} {case}", time(&case));
+        assert!(ask(&case)["note"].is_null(), "{}", ask(&case));
+    }
+    assert!(time(&attention(&q, &flat, lengths("BNSD", 1024))) < 0.5 * expected);
+    let untold = ask(&attention(&q, &flat, json!({"input_layout": "BNSD", "scale": 0.1})));
+    let note = untold["note"].as_str().unwrap();
+    assert!(note.contains("full cache") && note.contains("not used: `attrs.scale`"), "{note}");
+    assert!(error(&attention(&q, &flat, lengths("BNXD", 4096))).contains("input_layout"));
+}
+
+#[test]
+fn attention_takes_no_less_than_its_operands_need_to_come_from_device_memory() {
+    for (soc, dtype, gb_s) in [("Ascend310P3", "float16", 204.8), ("Ascend910B2", "bfloat16", 1600.0)] {
+        let q = tensor(&[16, 32, 1, 256], dtype, "ND");
+        let keys = tensor(&[16, 8, 31_591, 256], dtype, "ND");
+        let mut case = case("FusedInferAttentionScore", soc, &[q.clone(), keys.clone(), keys], &[q]);
+        (case["attrs"], case["cache"]) = (json!({"input_layout": "BNSD"}), json!("cold"));
+        let bytes = 2.0 * 2.0 * 256.0 * (16.0 * 8.0 * 31_591.0 + 16.0 * 32.0 / 2.0);
+        let least = bytes / gb_s / 1e3;
+        let found = time(&case);
+        assert!(found >= least && found < 2.0 * least, "{soc}: {found} {least}");
+        case["cache"] = json!(["warm", "cold", "warm"]);
+        assert!(time(&case) >= 0.49 * least, "{soc}");
+    }
+}
+
+/// Profiles have a place for each optional operand, filled or not.
+#[test]
+fn an_operand_that_is_not_there_costs_nothing() {
+    let square = || tensor(&[512, 512], "float16", "ND");
+    let (image, filter) = (tensor(&[1, 64, 28, 28], "float16", "NCHW"), tensor(&[64, 64, 3, 3], "float16", "NCHW"));
+    let absent = [
+        json!({"shape": [], "dtype": "", "format": ""}),
+        json!({"shape": [0], "dtype": "float16", "format": "ND"}),
+        json!({"shape": [], "dtype": "DT_UNDEFINED", "format": "NULL"}),
+        Value::Null,
+    ];
+    for absent in &absent {
+        for (op, inputs, output) in [
+            ("MatMulV3", vec![square(), square()], square()),
+            ("RmsNorm", vec![square(), tensor(&[512], "float16", "ND")], square()),
+            ("Add", vec![square(), square()], square()),
+            ("Conv2D", vec![image.clone(), filter.clone()], image.clone()),
+            ("FusedInferAttentionScore", vec![tensor(&[4, 8, 64, 64], "float16", "ND"); 3], square()),
+        ] {
+            let of = |inputs: &[Value]| {
+                let mut case = case(op, "Ascend910B2", inputs, std::slice::from_ref(&output));
+                case["attrs"] = if op == "Conv2D" { json!({"pads": [1, 1, 1, 1]}) } else { json!({}) };
+                time(&case)
+            };
+            let more: Vec<Value> = inputs.iter().chain([absent, absent]).cloned().collect();
+            assert!((of(&inputs) - of(&more)).abs() < 1e-9, "{op} {absent}: {} {}", of(&inputs), of(&more));
+        }
+        let needed = error(&case("MatMulV3", "Ascend910B2", &[square(), absent.clone()], &[square()]));
+        assert!(needed.contains("`inputs[1]`") && needed.contains("x2"), "{needed}");
+        let nothing = case("Unheard", "Ascend910B2", std::slice::from_ref(absent), std::slice::from_ref(absent));
+        assert!(error(&nothing).contains("no operands"));
+    }
+    // A type without a shape is a single value, which is read.
+    let add = |second: Value| time(&case("Add", "Ascend910B2", &[square(), second], &[square()]));
+    assert!(add(tensor(&[], "float16", "ND")) > 0.0);
+}

@@ -2,6 +2,7 @@
 
 use super::window::{Sizes, Stated};
 use super::{ConvKind, Kernel};
+use crate::cases::tensor::is_absent;
 use crate::graph::Format;
 use crate::status::Result;
 use crate::workload::{Conv, Operand};
@@ -48,7 +49,7 @@ fn image(o: &Operand) -> Option<Image> {
 fn bias(kernel: &Kernel, kind: ConvKind, [cin, cout]: [u64; 2]) -> Result<bool> {
     let channels = if kind == ConvKind::BackpropInput { cin } else { cout };
     let is_size = |o: &&Operand| kind != ConvKind::Forward && !o.dtype.is_float();
-    match kernel.inputs.iter().find(|o| !is_plain(o) && !is_size(o)) {
+    match kernel.inputs.iter().find(|o| !is_plain(o) && !is_size(o) && !is_absent(o)) {
         None => Ok(false),
         Some(o) if o.elements() == channels => Ok(true),
         Some(o) => Err(kernel.error(format!("a bias {:?} is for no {channels} channels", o.shape))),

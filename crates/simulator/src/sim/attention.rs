@@ -18,6 +18,59 @@ const SCORE_BYTES: f64 = 4.0;
 const FRACTAL: f64 = 16.0;
 const STEP: f64 = 4096.0;
 
+/// What no kernel of attention beats on any part: its operands in device memory come through its bus.
+#[derive(Debug, Clone)]
+pub(super) struct Least {
+    /// Bytes of query, keys and values.
+    operands: [f64; 3],
+    /// Those of them that are not in L2.
+    missed: f64,
+    machine: Machine,
+}
+
+impl Least {
+    /// That of the attention that these parts of a kernel are; `None` for any other parts.
+    pub fn of(parts: &[Workload], soc: &Soc, c: &Constants) -> Option<Least> {
+        let scores = scores(parts)?;
+        let bytes = |rows: u64| [scores.batch, rows, scores.k, scores.dtype.bytes()].map(|n| n.max(1) as f64);
+        let operands = [scores.m, scores.n, scores.n].map(|rows| bytes(rows).iter().product());
+        let least = Least { operands, missed: 0.0, machine: Machine::new(soc, c) };
+        Some(Least { missed: least.beyond_l2(), ..least })
+    }
+
+    fn beyond_l2(&self) -> f64 {
+        (self.operands.iter().sum::<f64>() - self.machine.l2_bytes).max(0.0)
+    }
+
+    /// Has the inputs lie where they are said to.
+    pub fn place(&mut self, places: &Places) {
+        let cold = |(input, bytes): (usize, &f64)| if places.of(input) == Cache::Cold { *bytes } else { 0.0 };
+        self.missed = self.beyond_l2().max(self.operands.iter().enumerate().map(cold).sum());
+    }
+
+    /// Has so many bytes come from device memory.
+    pub fn miss(&mut self, bytes: f64) {
+        self.missed = bytes.min(self.operands.iter().sum());
+    }
+
+    /// These times, or those of the bus where it is slower.
+    pub fn bound(&self, times: Times) -> Times {
+        let least = self.machine.least_us(self.missed);
+        let shared = times.shared.max(least);
+        let mte2 = times.busy.mte2.max(least);
+        Times { total: times.total.max(least), shared, busy: Pipes { mte2, ..times.busy }, ..times }
+    }
+}
+
+/// The product of queries and keys in the parts of attention: scores, context and a softmax between them.
+fn scores(parts: &[Workload]) -> Option<&MatMul> {
+    let products: Vec<&MatMul> = parts.iter().filter_map(product).collect();
+    let softmaxes = parts.iter().filter(|p| matches!(p, Workload::Reduce(r) if r.op_type.contains("Softmax")));
+    let [scores, context] = products.as_slice() else { return None };
+    let fits = (scores.batch, scores.m, scores.n, scores.k) == (context.batch, context.m, context.k, context.n);
+    (fits && parts.len() == 3 && softmaxes.count() == 1).then_some(*scores)
+}
+
 /// The work of a kernel reduced to numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
@@ -70,13 +123,7 @@ impl Problem {
     /// The attention that these parts of a kernel are: scores, context and a softmax between them. `None` for any
     /// other parts, and on parts whose cores are not split.
     pub fn of(parts: &[Workload], soc: &Soc, c: &Constants) -> Option<Problem> {
-        let products: Vec<&MatMul> = parts.iter().filter_map(product).collect();
-        let softmaxes = parts.iter().filter(|p| matches!(p, Workload::Reduce(r) if r.op_type.contains("Softmax")));
-        let [scores, context] = products.as_slice() else { return None };
-        let fits = (scores.batch, scores.m, scores.n, scores.k) == (context.batch, context.m, context.k, context.n);
-        if !fits || parts.len() != 3 || softmaxes.count() != 1 || !soc.arch.is_split() {
-            return None;
-        }
+        let scores = scores(parts).filter(|_| soc.arch.is_split())?;
         let machine = Machine::new(soc, c);
         let [heads, rows, keys, depth] = [scores.batch, scores.m, scores.n, scores.k].map(|n| n.max(1) as f64);
         let bytes = scores.dtype.bytes().max(1) as f64;

@@ -196,6 +196,8 @@ pub struct Model {
     rest: Vec<Piece>,
     /// The kernel as a whole where it is attention with a model of its own.
     attention: Option<attention::Problem>,
+    /// What bounds it on any part, where it is attention.
+    least: Option<attention::Least>,
     fused_serial: f64,
     known: bool,
     /// What a calibration says of kernels like this.
@@ -240,6 +242,7 @@ impl Model {
             first,
             rest: pieces.collect(),
             attention: attention::Problem::of(parts, soc, constants),
+            least: attention::Least::of(parts, soc, constants),
             fused_serial: constants.fused_serial_share,
             known,
             correction: calibration::correction_of(soc, workload),
@@ -267,6 +270,9 @@ impl Model {
     pub fn with_missed(mut self, bytes: f64) -> Model {
         if let Some(attention) = &mut self.attention {
             attention.miss(bytes);
+        }
+        if let Some(least) = &mut self.least {
+            least.miss(bytes);
         }
         match &mut self.first {
             Piece::Cube(p) => p.miss(bytes),
@@ -296,6 +302,9 @@ impl Model {
         if let Some(attention) = &mut self.attention {
             attention.place(places);
         }
+        if let Some(least) = &mut self.least {
+            least.place(places);
+        }
         match &mut self.first {
             Piece::Cube(p) => p.place(places),
             Piece::Vector(_) | Piece::Collective(_) => {}
@@ -322,6 +331,11 @@ impl Model {
 
     /// Prices a schedule that is known to be legal.
     fn times(&self, schedule: &Schedule) -> Times {
+        let times = self.times_of_pieces(schedule);
+        self.least.as_ref().map_or(times, |least| least.bound(times))
+    }
+
+    fn times_of_pieces(&self, schedule: &Schedule) -> Times {
         if let Some(attention) = &self.attention {
             return attention.times();
         }

@@ -1,11 +1,18 @@
 //! Attention kernels: two products and a softmax, or five products for the gradient.
 
-use super::attention_form::{Form, Stated};
+mod form;
+mod pages;
+mod stated;
+
+pub(super) use stated::ATTRIBUTES;
+
 use super::kernel::Kernel;
 use crate::graph::DataType;
 use crate::status::Result;
 use crate::workload::{MatMul, Operand, Reduce, Vector, Workload};
+use form::Form;
 use serde_json::{Map, Value};
+use stated::Stated;
 
 /// Scores are kept in fp32.
 const SCORE: DataType = DataType::Float;
@@ -20,12 +27,20 @@ pub(super) fn is_attention(op: &str) -> bool {
         .any(|n| op.contains(n))
 }
 
-/// What an answer has to say of an attention kernel whose operands do not tell how they lie.
-pub(super) fn note(op: &str, inputs: &[Operand], attrs: Option<&Map<String, Value>>) -> Option<String> {
-    let [q, keys, ..] = inputs else { return None };
-    let stated = Stated::of(attrs).ok()?;
-    let statistic = inputs.iter().find(|o| o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8);
-    is_attention(op).then(|| Form::of(q, keys, statistic, &stated).1).flatten()
+/// What an answer has to say of an attention kernel whose operands and attributes do not tell how they lie.
+pub(super) fn notes(op: &str, inputs: &[Operand], attrs: Option<&Map<String, Value>>) -> Vec<String> {
+    let [q, keys, ..] = inputs else { return Vec::new() };
+    if !is_attention(op) {
+        return Vec::new();
+    }
+    let statistic = inputs.iter().find(|o| is_statistic(o));
+    // What fails is told as an error.
+    Stated::of(op, attrs).and_then(|stated| Form::of(q, keys, statistic, &stated)).map_or_else(|_| Vec::new(), |f| f.1)
+}
+
+/// The maximum and the sum of each row are kept: [batch, heads, rows, 8].
+fn is_statistic(o: &Operand) -> bool {
+    o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8
 }
 
 /// The fused workload of an attention kernel, `None` for any other.
@@ -39,11 +54,10 @@ pub(super) fn workload(kernel: &Kernel, attrs: Option<&Map<String, Value>>) -> R
     if q.shape.is_empty() || keys.shape.is_empty() {
         return Err(kernel.error("query and key need axes"));
     }
-    // The maximum and the sum of each row are kept: [batch, heads, rows, 8].
-    let is_statistic = |o: &&Operand| o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8;
-    let statistic = kernel.inputs.iter().chain(&kernel.outputs).find(is_statistic);
-    let stated = Stated::of(attrs).map_err(|reason| kernel.error(reason))?;
-    let Form { batch, heads, kv_heads, rows, columns, depth } = Form::of(q, keys, statistic, &stated).0;
+    let statistic = kernel.inputs.iter().chain(&kernel.outputs).find(|o| is_statistic(o));
+    let stated = Stated::of(op, attrs).map_err(|reason| kernel.error(reason))?;
+    let (form, _) = Form::of(q, keys, statistic, &stated).map_err(|reason| kernel.error(reason))?;
+    let Form { batch, heads, kv_heads, rows, columns, depth } = form;
     // A mask smaller than the scores is the compressed form of the causal one: a row sees the keys before it.
     let masks = || kernel.inputs.iter().skip(3).filter(|o| o.shape.len() >= 2 && o.dtype.bits() == 8);
     let causal =
