@@ -3,6 +3,8 @@
 mod form;
 mod pages;
 mod stated;
+#[cfg(test)]
+mod tests;
 
 pub(super) use stated::ATTRIBUTES;
 
