@@ -112,7 +112,7 @@ def kernels(model: Model, *, soc: Optional[str] = None, against: Optional[PathLi
                 path = os.path.join(folder, "model")
                 Path(path).write_bytes(content)
         command = ["kernels", _program.path_argument(path), "--json", *_program.arguments_of(given)]
-        answer = json.loads(_program.run(command, copies={os.path.join(folder, "model"): "model"}))
+        answer = json.loads(_program.run(command, dies_with_us=True, copies={os.path.join(folder, "model"): "model"}))
     groups = Answers(KernelGroup(**{name: row[name] for name in KernelGroup.__dataclass_fields__}) for row in answer["kernels"]["groups"])
     return Kernels(groups, answer["kernels"]["count"], sum(group.total_us for group in groups), answer)
 
@@ -136,7 +136,8 @@ def llm(
         environment = {} if bank is None else {"TUNE_BANK_PATH": bank_folder(bank, given)}
         flags = [f"--{name}" for name in _FLAGS if given.pop(name, None)]
         command = ["llm", file, "--json", *flags, *_program.arguments_of(given)]
-        report = json.loads(_program.run(command, environment, copies={os.path.join(folder, "config.json"): "config"}))
+        copies = {os.path.join(folder, "config.json"): "config"}
+        report = json.loads(_program.run(command, environment, dies_with_us=True, copies=copies))
     return Served(
         soc=report["soc"],
         devices=report["devices"],

@@ -152,6 +152,8 @@ def search(
     told: List[Trial] = []
     if not callable(measure):
         raise invalid(f"measure={measure!r} is no function: give one that gets a configuration and answers its cost")
+    if isinstance(budget, bool) or not hasattr(type(budget), "__index__"):
+        raise invalid(f"budget={budget!r} is no number of measurements: give a whole one")
     given = options_of(options, budget=("max_tuning_count", budget))
     with Search(space, constraints=constraints, **given) as running:
         bar = Bar("search", wanted=progress)

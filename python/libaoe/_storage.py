@@ -56,6 +56,12 @@ def open_store(url: str) -> Store:
     return _Bucket(system, f"{netloc}{path}".rstrip("/"))
 
 
+def absolute(url: str) -> str:
+    """The same address for a process that runs in another folder: a path is one from here."""
+    scheme, _, path = _address(url)
+    return str(Path(path).absolute()) if scheme in ("", "file") else url
+
+
 def _address(url: str) -> Tuple[str, str, str]:
     """Scheme, host or bucket, and path of a store; what cannot be one is named before anything is tuned."""
     if not url.strip():
@@ -66,6 +72,8 @@ def _address(url: str) -> Tuple[str, str, str]:
         raise Error(f"{url} is no address ({error}): give a folder, or s3://bucket/path") from error
     if not parts.scheme:
         return "", "", url
+    if parts.scheme == "memory":
+        raise Error(f"{url} ends with the process that writes it: give a folder, or s3://bucket/path")
     if parts.scheme in ("http", "https"):
         raise Error(f"{url} cannot be written to: give a folder, or s3://bucket/path with AWS_ENDPOINT_URL for the server")
     if parts.query or parts.fragment:

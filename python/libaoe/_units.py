@@ -49,14 +49,17 @@ class Unit:
     backend: str = "simulator"
     #: What is in the file that describes the part, where `soc` is the name of one; it goes where the unit goes.
     soc_file: Optional[bytes] = field(default=None, repr=False)
-    #: Digests of files that options, the backend or AOE_CALIBRATION name.
+    #: Digests of files that options or the backend name.
     files: Tuple[str, ...] = ()
+    #: What is in the file that AOE_CALIBRATION names; it goes where the unit goes, and no other machine's does.
+    calibration: Optional[bytes] = field(default=None, repr=False)
 
     @property
     def key(self) -> str:
         """Its name in a store: readable, and different for whatever could give other records."""
         soc = [self.soc, None if self.soc_file is None else hashlib.sha256(self.soc_file).hexdigest()]
-        said = json.dumps([self.name, self.digest, soc, self.job, self.options, self.backend, self.files, version()])
+        calibration = None if self.calibration is None else hashlib.sha256(self.calibration).hexdigest()
+        said = json.dumps([self.name, self.digest, soc, self.job, self.options, self.backend, self.files, calibration, version()])
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{Path(self.name).stem}-{Path(self.soc).name}-{self.job.replace(',', '+')}")
         return f"{plain}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
@@ -100,14 +103,15 @@ def units_of(
     for option in options:
         _check_option(option)
     parts = [_part(soc) for soc in _named("--soc", socs)]
-    named = [backend, os.environ.get("AOE_CALIBRATION", ""), *(option.partition("=")[2] for option in sorted(options))]
+    calibration = _calibration()
+    named = [backend, *(option.partition("=")[2] for option in sorted(options))]
     files = tuple(digest for digest in map(_digest, map(Path, filter(None, named))) if digest)
     found: Dict[str, Tuple[Unit, Path]] = {}
     for model in map(Path, models):
         digest = _digest(model)
         for soc, content in parts:
             for job in _named("--job_type", jobs):
-                unit = Unit(model.name, digest, soc, job, tuple(sorted(options)), backend, content, files)
+                unit = Unit(model.name, digest, soc, job, tuple(sorted(options)), backend, content, files, calibration)
                 found.setdefault(unit.key, (unit, model))
     return list(found.values())
 
@@ -123,6 +127,17 @@ def _named(option: str, words: Sequence[str]) -> List[str]:
 def _part(soc: str) -> Tuple[str, Optional[bytes]]:
     """A part by its name, or by the name and the content of the file that describes it."""
     return (Path(soc).name, Path(soc).read_bytes()) if Path(soc).is_file() else (soc, None)
+
+
+def _calibration() -> Optional[bytes]:
+    """What is in the file that AOE_CALIBRATION names here."""
+    path = os.environ.get("AOE_CALIBRATION")
+    if not path:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise Error(f"AOE_CALIBRATION={path} cannot be read: {error.strerror}; name a file of aoe calibrate, or unset it") from error
 
 
 def _digest(path: Path) -> str:
@@ -186,7 +201,12 @@ def _tune_in(folder: Path, unit: Unit, content: bytes) -> Tuple[Result, Optional
         "profiling_mode": "false",
         "progress_bar": "off",
     }
-    environment = {"TUNE_BANK_PATH": str(bank), "ASCEND_WORK_PATH": str(folder)}
+    environment = {"TUNE_BANK_PATH": str(bank), "ASCEND_WORK_PATH": str(folder), "AOE_CALIBRATION": ""}
+    if unit.calibration is not None:
+        # By a name that is the same wherever the unit runs: results name the file.
+        calibration = folder / "calibration.json"
+        calibration.write_bytes(unit.calibration)
+        environment["AOE_CALIBRATION"] = str(calibration)
     try:
         _program.run([*_program.arguments_of(arguments), *unit.options], environment, dies_with_us=True)
     except NothingToTune:

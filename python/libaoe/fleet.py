@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import io
 import sys
 import tempfile
 from pathlib import Path
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ._bank import merge
 from ._errors import Error
 from ._storage import Store, open_store
 from ._units import Odd, Result, Unit, as_json, bank_files, failed, pack, tune_file, units_of, unpack
 
-__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "join", "keep", "left", "main", "pull", "selected", "stored", "units_of"]
+__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "guarded", "join", "keep", "left", "main", "pull", "selected", "stored", "units_of"]
 
 #: Suffixes of models in a folder, as for ``--model_path``; a file that is named is taken whatever its name.
 _MODELS = {".onnx", ".air", ".pb", ".pbtxt", ".prototxt"}
@@ -53,7 +54,11 @@ def finished(store: Store) -> Set[str]:
     """Keys of the units whose runs are in a store, joined or not, and can be joined: another's run is to be made again."""
     keys: Set[str] = set()
     for name in store.names("runs"):
-        packed = store.read(name)
+        try:
+            packed = store.read(name)
+        except OSError:
+            # A join says so.
+            continue
         # Where another join has replaced it meanwhile, that one's object is in this listing or in the next.
         if packed is None:
             continue
@@ -80,6 +85,8 @@ class Joined(NamedTuple):
     aside: Dict[str, str]
     #: Records of runs of an earlier version that are known not to compute by now, and were not taken.
     refused: int = 0
+    #: Keys of the units that the bank holds.
+    keys: FrozenSet[str] = frozenset()
 
 
 def join(store: Store) -> Joined:
@@ -108,7 +115,7 @@ def join(store: Store) -> Joined:
                     store.delete(name)
         told += refused
         if [name for name in store.names("runs") if name not in aside] == [mine]:
-            return Joined(len(units), aside, told)
+            return Joined(len(units), aside, told, frozenset(units))
 
 
 def _gather(store: Store, folder: Path, bank: Path, aside: Dict[str, str]) -> Optional[Tuple[List[str], Set[str], int]]:
@@ -118,7 +125,11 @@ def _gather(store: Store, folder: Path, bank: Path, aside: Dict[str, str]) -> Op
     units: Set[str] = set()
     refused = 0
     for number, name in enumerate(name for name in store.names("runs") if name not in aside):
-        packed = store.read(name)
+        try:
+            packed = store.read(name)
+        except OSError as error:
+            aside[name] = f"it cannot be read ({error.strerror})"
+            return None
         if packed is None:
             return None
         below = folder / str(number)
@@ -203,10 +214,17 @@ def pull(store: Store, folder: Path) -> None:
             raise Error(f"the bank was pulled but for this: {'; '.join(missing)}: move it away or mend it, and pull again")
 
 
+def given_path(text: str) -> Path:
+    """A path of a command line. An empty one, as of a variable that is not set, would be the present folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("a path is empty: the present folder is '.'")
+    return Path(text)
+
+
 def arguments(program: str, description: str) -> argparse.ArgumentParser:
     """What a run on one machine and one on a cluster are told alike."""
     parser = argparse.ArgumentParser(prog=program, description=description)
-    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help="a model file, or a folder of them")
+    parser.add_argument("models", nargs="+", type=given_path, metavar="MODEL", help="a model file, or a folder of them")
     parser.add_argument("--soc", required=True, help="the parts to tune for, with commas: Ascend910B2,Ascend310P3")
     parser.add_argument("--bank", required=True, metavar="URL", help="a folder, s3://bucket/path or obs://bucket/path")
     parser.add_argument(
@@ -238,14 +256,37 @@ _AWAY = "move it away, or where it is a run tune its unit again (--resume), and 
 
 def finish(store: Store, results: Sequence[Result]) -> int:
     """Joins, says so, and answers the exit status."""
-    units, aside, refused = join(store)
+    units, aside, refused, keys = join(store)
     lost = sum(result.error is not None for result in results)
+    # A worker of another machine may have written to a folder that is only there.
+    elsewhere = [result for result in results if result.error is None and result.unit not in keys]
     print(f"{units} units in the bank" + (f", {lost} failed" if lost else ""), flush=True)
     if refused:
         print(f"[WARNING] {refused} records of earlier runs would not compute, and were left out", file=sys.stderr)
     for name, why in sorted(aside.items()):
         print(f"[ERROR] {name}: {why}; it was left there: {_AWAY}", file=sys.stderr)
-    return 1 if lost or aside else 0
+    if elsewhere:
+        print(
+            f"[ERROR] {len(elsewhere)} units were tuned and are not in this bank, {elsewhere[0].unit} first: a bank of several machines is "
+            "a folder that all of them share, or a bucket",
+            file=sys.stderr,
+        )
+    return 1 if lost or aside or elsewhere else 0
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """The exit status of a command; what ends it is told in a line. A name that the terminal cannot show ends nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        return command()
+    except (Error, OSError) as error:
+        print(f"[ERROR] {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("[ERROR] interrupted: units that have ended are kept; the same with --resume tunes the others, and joins", file=sys.stderr)
+        return 130
 
 
 def main(given: Optional[Sequence[str]] = None) -> int:
@@ -255,11 +296,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     if not words or words[0] not in commands:
         print(__doc__, file=sys.stderr)
         return 2
-    try:
-        return commands[words[0]](words[1:])
-    except (Error, OSError) as error:
-        print(f"[ERROR] {error}", file=sys.stderr)
-        return 1
+    return guarded(lambda: commands[words[0]](words[1:]))
 
 
 def _run(words: List[str]) -> int:
@@ -283,7 +320,7 @@ def _join(words: List[str]) -> int:
 def _pull(words: List[str]) -> int:
     parser = argparse.ArgumentParser(prog="libaoe.fleet pull", description="Merges a store's bank into one on this machine.")
     parser.add_argument("url")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=given_path)
     given = parser.parse_args(words)
     pull(open_store(given.url), given.folder)
     return 0

@@ -8,6 +8,7 @@ starts again elsewhere, and a killed driver nothing: start it again with ``--res
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import logging
 import sys
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from ._errors import Error
-from ._storage import open_store
+from ._storage import absolute, open_store
 from ._units import Result, Unit, failed, tune_unit
-from .fleet import arguments, finish, keep, left, selected, stored
+from .fleet import arguments, finish, guarded, keep, left, selected, stored
 
 #: How often a task whose worker or node has died is started again.
 _RETRIES = 5
+#: The resource of a device, by Ray's name.
+_DEVICE = "NPU"
 
 
 def _task(unit: Unit, content: bytes, url: str) -> Result:
@@ -40,23 +43,27 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     except ImportError:
         print("[ERROR] this needs Ray: pip install 'libaoe[ray]'", file=sys.stderr)
         return 2
+    return guarded(lambda: _run(ray, told))
+
+
+def _run(ray: Any, told: argparse.Namespace) -> int:
+    # Workers run in folders of their own.
+    url = absolute(told.bank)
+    store = open_store(url)
+    units = left(store, selected(told), told.resume)
+    ray.init(address=told.address, log_to_driver=False, logging_level=logging.WARNING)
     try:
-        store = open_store(told.bank)
-        units = left(store, selected(told), told.resume)
-        ray.init(address=told.address, log_to_driver=False, logging_level=logging.WARNING)
-        try:
-            results = _tune(ray, units, told.bank, told.backend)
-        finally:
-            ray.shutdown()
-        return finish(store, results)
-    except (Error, OSError) as error:
-        print(f"[ERROR] {error}", file=sys.stderr)
-        return 1
+        if told.backend != "simulator" and not ray.cluster_resources().get(_DEVICE):
+            raise Error(f"no node of the cluster has the resource {_DEVICE}: start them with ray start --resources='{{\"{_DEVICE}\": 1}}'")
+        results = _tune(ray, units, url, told.backend)
+    finally:
+        ray.shutdown()
+    return finish(store, results)
 
 
 def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result]:
     """Every unit's result, told as they come."""
-    devices = {} if backend == "simulator" else {"resources": {"NPU": 1}}
+    devices = {} if backend == "simulator" else {"resources": {_DEVICE: 1}}
     task = ray.remote(num_cpus=1, max_retries=_RETRIES, **devices)(_task)
     # A model is sent to a node once, however many units are made of it.
     models: Dict[Path, Any] = {}

@@ -75,7 +75,7 @@ def test_runs_with_keys_of_before_are_joined(tmp_path: Path) -> None:
     store = open_store("bank")
     store.write(f"runs/{old}.tar", _units.pack(tmp_path / "unpacked", [old]))
     assert fleet.finished(store) == {old}
-    assert fleet.join(store) == (1, {}, 0) and fleet.finished(store) == {old}
+    assert fleet.join(store) == (1, {}, 0, {old}) and fleet.finished(store) == {old}
 
 
 def test_a_unit_that_surprises_fails_by_name_and_the_rest_is_joined() -> None:

@@ -154,3 +154,19 @@ def test_a_unit_that_fails_is_told_and_the_others_are_joined(cluster: Any, tmp_p
         [sys.executable, "-m", "libaoe.ray", *command, "--address", cluster.address], capture_output=True, text=True
     )
     assert told.returncode == 1 and "failed: NotADirectoryError" in told.stdout, told.stdout + told.stderr
+
+
+def test_a_bank_is_in_the_folder_of_the_driver_and_not_of_its_workers(cluster: Any, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    command = [str(SMALL), "--soc", "Ascend910B2", "--job_type", "2", "--option", "max_tuning_count=10", "--bank", "bank"]
+    told = subprocess.run(
+        [sys.executable, "-m", "libaoe.ray", *command, "--address", cluster.address], cwd=here, capture_output=True, text=True
+    )
+    assert told.returncode == 0 and told.stdout.endswith("1 units in the bank\n"), told.stdout + told.stderr
+    assert fleet.finished(open_store(str(here / "bank")))
+    device = subprocess.run(
+        [sys.executable, "-m", "libaoe.ray", *command, "--address", cluster.address, "--backend", "ascend"],
+        cwd=here, capture_output=True, text=True,
+    )
+    assert device.returncode == 1 and "resource NPU" in device.stderr, device.stdout + device.stderr

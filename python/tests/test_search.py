@@ -144,3 +144,9 @@ def test_constraints_are_a_list_of_texts(constraints: object) -> None:
 def test_what_is_no_function_cannot_measure() -> None:
     with pytest.raises(libaoe.InvalidParam, match="measure=3 is no function"):
         libaoe.search(SPACE, 3, 10, progress=False)  # type: ignore[arg-type]
+
+
+def test_a_budget_that_is_no_number_is_refused() -> None:
+    for budget in ("10", None, 1.5, True):
+        with pytest.raises(libaoe.InvalidParam, match="budget"):
+            libaoe.search({"tile": [8, 16]}, lambda _: 1.0, budget)  # type: ignore[arg-type]
