@@ -6,7 +6,7 @@ use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::prototype::{self, Count, TypeSet};
 use crate::graph::op::{self, ConvPass, Kind, OpClass};
-use crate::graph::{Graph, Node};
+use crate::graph::{DataType, Graph, Node};
 use crate::spelling::listed;
 
 /// Attributes of a convolution with a number for each axis of its image.
@@ -58,10 +58,12 @@ fn mixed_product(graph: &Graph, node: &Node) -> Option<Finding> {
         (slot.types != TypeSet::ALL).then_some([(at, slot), other])
     })?;
     let real = |place: usize| {
-        let desc = graph.desc(node.input(place)?);
-        // Of a tensor that nobody has described, the type is GE's default.
-        let is_told = desc.shape.dims().is_some() && desc.dtype.is_float() && desc.dtype.bits() >= 16;
-        is_told.then_some(desc.dtype)
+        let port = node.input(place)?;
+        let (desc, maker) = (graph.desc(port), &graph.node(port.node).op_type);
+        // Of a tensor that nobody has described, and of an operator that nobody knows, float32 is GE's default.
+        let is_known = prototype::prototype(maker).is_some() || op::family(maker).is_some();
+        let is_told = desc.shape.dims().is_some() && (is_known || desc.dtype != DataType::Float);
+        (is_told && desc.dtype.is_float() && desc.dtype.bits() >= 16).then_some(desc.dtype)
     };
     let (one, other) = (real(left)?, real(right)?);
     let reason = format!(
@@ -159,6 +161,16 @@ mod tests {
         }
         for graph in [conv([Float16; 2]), product("MatMulV2", matrix, [Int8; 2]), conv([Int8, Int8])] {
             assert_eq!(mixed(&graph).count(), 0);
+        }
+        // What an operator makes that nobody knows is float32 by default.
+        for (dtype, found) in [(Float, 0), (Bfloat16, 1)] {
+            let mut graph = Graph::new("test");
+            let desc = |dtype| TensorDesc::new(dtype, Shape::new(matrix));
+            let known = graph.add_input("x", desc(Float16)).unwrap();
+            let odd = Node::new("odd", "SomeoneElsesOperator").with_inputs([known]).with_outputs(vec![desc(dtype)]);
+            let odd = crate::graph::Port::first(graph.add(odd).unwrap());
+            graph.add(Node::new("node", "MatMulV2").with_inputs([odd, known])).unwrap();
+            assert_eq!(mixed(&graph).count(), found, "{dtype:?}");
         }
     }
 
