@@ -2,7 +2,8 @@
 //! there.
 
 use serde_json::Value;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 const CASE: &str = r#"{"id":1,"op":"MatMulV3","m":4096,"k":4096,"n":4096,"trans_b":true}"#;
@@ -76,8 +77,7 @@ fn the_default_that_is_priced_has_the_cores_of_the_default_that_is_told() {
         for (op, from, to, attribute) in VECTOR_CASES {
             let operand = |shape| format!(r#"[{{"shape":{shape},"dtype":"{dtype}"}}]"#);
             let (x, y) = (operand(from), operand(to));
-            cases += &format!(r#"{{"op":"{op}","inputs":{x},"outputs":{y},"attrs":{{{attribute}}}}}"#);
-            cases.push('\n');
+            writeln!(cases, r#"{{"op":"{op}","inputs":{x},"outputs":{y},"attrs":{{{attribute}}}}}"#).unwrap();
         }
     }
     let part = ["--soc_version=Ascend910B2"];

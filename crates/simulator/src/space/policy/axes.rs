@@ -11,9 +11,9 @@ const PUBLIC: [&[usize]; 4] = [&[1, 0], &[0, 2, 1], &[1, 0, 2], &[0, 2, 1, 3]];
 pub(super) fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
     let makes =
         |order: &[usize]| order.len() == from.len() && order.iter().map(|&axis| from[axis]).eq(to.iter().copied());
-    let may_be_another = match from {
-        &[a, b, c] => makes(&[2, 1, 0]) || a == b && b == c,
-        &[a, b, c, d] => [a, b, c, d].iter().enumerate().any(|(i, size)| from[..i].contains(size)),
+    let may_be_another = match *from {
+        [a, b, c] => makes(&[2, 1, 0]) || a == b && b == c,
+        [_, _, _, _] => from.iter().enumerate().any(|(i, size)| from[..i].contains(size)),
         _ => false,
     };
     PUBLIC.into_iter().find(|order| makes(order)).filter(|_| !may_be_another)
