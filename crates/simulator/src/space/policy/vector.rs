@@ -91,7 +91,7 @@ fn transpose(w: &Move, part: &Platform) -> Option<VectorSchedule> {
 }
 
 /// The order of axes that turns these sizes into those, of the orders with public rules; `None` if it may be another.
-fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
+pub(super) fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
     match (from, to) {
         (&[a, b], &[c, d]) if [b, a] == [c, d] => Some(&[1, 0]),
         // Equal sizes leave open which axes change places.
