@@ -38,6 +38,25 @@ fn a_kernel_of_more_tensors_than_the_buffer_holds_is_refused_in_a_few_words() {
 }
 
 #[test]
+fn sizes_tell_which_axes_changed_places_where_they_differ() {
+    use super::axes::order;
+    assert_eq!(order(&[4, 5], &[5, 4]), Some(&[1, 0][..]));
+    assert_eq!(order(&[4, 5, 6], &[4, 6, 5]), Some(&[0, 2, 1][..]));
+    assert_eq!(order(&[4, 5, 6], &[5, 4, 6]), Some(&[1, 0, 2][..]));
+    assert_eq!(order(&[4, 5, 6, 7], &[4, 6, 5, 7]), Some(&[0, 2, 1, 3][..]));
+    let others: [(&[u64], &[u64]); 5] = [
+        (&[4, 5], &[4, 5]),
+        (&[4, 5, 6], &[6, 5, 4]),
+        (&[4, 5, 6], &[5, 6, 4]),
+        (&[4, 5, 4, 7], &[4, 4, 5, 7]),
+        (&[4, 5, 6, 7], &[7, 6, 5, 4]),
+    ];
+    for (from, to) in others {
+        assert_eq!(order(from, to), None, "{from:?} {to:?}");
+    }
+}
+
+#[test]
 fn a_large_product_runs_the_published_block_with_l2_tiles() {
     let schedule = cube(MatMul { trans_b: true, ..MatMul::new(118_272, 3072, 9216) }, "Ascend910B2");
     assert_eq!((schedule.l0.m, schedule.l0.n, schedule.l0.k_a), (128, 256, 64));
