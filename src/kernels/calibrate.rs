@@ -132,6 +132,7 @@ impl Gathered {
                 problem.halves = problem.halves.or(seen.halves());
                 problem.spread = problem.spread.max(seen.spread);
                 problem.missed_bytes = seen.case["missed_bytes"].as_f64();
+                problem.block_dim = seen.case["block_dim"].as_u64();
             }
             Ok(None) => self.unpriced += seen.count,
             Err(error) => {
@@ -164,6 +165,7 @@ fn predicted(case: &str, soc: &Soc) -> Result<Option<Problem>> {
         halves: None,
         spread: 1.0,
         missed_bytes: None,
+        block_dim: None,
     }))
 }
 

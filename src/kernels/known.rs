@@ -77,5 +77,6 @@ fn own(problem: &Problem) -> calibration::Problem {
         Correction { factor, constant_us: 0.0, weight: launches / (launches + BELIEF) }
     };
     let workload = serde_json::from_str(&problem.workload).unwrap_or_default();
-    calibration::Problem { workload, launches: problem.launches, correction, missed_bytes: problem.missed_bytes }
+    let Problem { launches, missed_bytes, block_dim, .. } = *problem;
+    calibration::Problem { workload, launches, correction, missed_bytes, block_dim }
 }

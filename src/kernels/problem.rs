@@ -22,6 +22,8 @@ pub(super) struct Problem {
     pub spread: f64,
     /// Bytes that its case says it finds in device memory.
     pub missed_bytes: Option<f64>,
+    /// Blocks that it ran in, where its profile tells.
+    pub block_dim: Option<u64>,
 }
 
 impl Problem {

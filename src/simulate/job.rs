@@ -49,6 +49,14 @@ impl Job {
         let plain = case.has_plain_operands();
         Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, plain, record: None })
     }
+
+    /// Cuts its work as CANN would into so many blocks.
+    pub(super) fn put_on(&mut self, blocks: u64, soc: &Soc) -> Result<()> {
+        let schedule = in_blocks(&self.workload, blocks, soc)?;
+        crate::workload::check(&self.workload, &schedule, soc)?;
+        self.schedule = schedule;
+        Ok(())
+    }
 }
 
 /// Where the operands of a kernel lie that tells by itself which of them is a constant: the weight of a quantised product,
@@ -67,13 +75,20 @@ fn schedule(case: &Case, workload: &Workload, soc: &Soc) -> Result<Schedule> {
     }
     match (&case.schedule, case.block_dim) {
         (Some(written), _) => tiling::read(written, workload, soc).map_err(wrong),
-        (None, Some(blocks)) if workload.is_cube() => deal::schedule(workload, blocks, soc),
-        (None, Some(blocks)) => match default_policy(workload, soc)? {
-            Schedule::Vector(s) => Ok(Schedule::Vector(on_blocks(s, workload, blocks, soc))),
-            cube @ Schedule::Cube(_) => Ok(cube),
-        },
+        (None, Some(blocks)) => in_blocks(workload, blocks, soc),
         (None, None) => default_policy(workload, soc),
     }
+}
+
+/// How CANN would cut the work into so many blocks.
+fn in_blocks(workload: &Workload, blocks: u64, soc: &Soc) -> Result<Schedule> {
+    if workload.is_cube() {
+        return deal::schedule(workload, blocks, soc);
+    }
+    Ok(match default_policy(workload, soc)? {
+        Schedule::Vector(s) => Schedule::Vector(on_blocks(s, workload, blocks, soc)),
+        cube @ Schedule::Cube(_) => cube,
+    })
 }
 
 /// The default vector schedule on another number of cores: tiles are cut anew from the larger or smaller

@@ -107,8 +107,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
     let (soc, part_note) = parts.of(parsed.soc())?;
     let (field_note, name_note) = (parsed.note(), name_note(&parsed.op));
+    let is_dealt = parsed.is_dealt();
     let mut job = Job::of(parsed, soc)?;
-    let state_note = as_measured(soc, &mut job);
+    let state_note = as_measured(soc, &mut job, is_dealt)?;
     let prediction = job.predict(soc, &Constants::FITTED)?;
     let approximated = crate::sim::approximated(&job.workload);
     let model_note = (!approximated.is_empty()).then(|| {
@@ -144,16 +145,26 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     })
 }
 
-/// Has a kernel that the calibration knows priced where its operands lay when it was measured, unless its case says where they
-/// lie; answers what is to be said of that.
-fn as_measured(soc: &Soc, job: &mut Job) -> Option<String> {
-    let is_told = job.missed.is_some() || job.cache.is_some() || job.places.is_some() || job.record.is_some();
-    let missed = own(soc, &job.workload).filter(|_| !is_told)?.missed_bytes?;
-    job.missed = Some(missed);
-    Some(format!(
-        "the calibration measured this kernel with {missed:.0} bytes of its operands in device memory, and so it is priced; \
-         `cache` or `missed_bytes` say otherwise"
-    ))
+/// Has a kernel that the calibration knows priced where its operands lay and in the blocks that it ran in when it was measured,
+/// unless its case says where they lie, or how it is cut (then it is not `dealt`); answers what is to be said of that.
+fn as_measured(soc: &Soc, job: &mut Job, is_dealt: bool) -> Result<Option<String>> {
+    let Some(own) = own(soc, &job.workload).filter(|_| job.record.is_none()) else { return Ok(None) };
+    let is_told = job.missed.is_some() || job.cache.is_some() || job.places.is_some();
+    let (mut states, mut fields) = (Vec::new(), Vec::new());
+    if let Some(missed) = own.missed_bytes.filter(|_| !is_told) {
+        job.missed = Some(missed);
+        states.push(format!("with {missed:.0} bytes of its operands in device memory"));
+        fields.push("`cache` or `missed_bytes`");
+    }
+    if let Some(blocks) = own.block_dim.filter(|_| is_dealt) {
+        job.put_on(blocks, soc)?;
+        states.push(format!("in {blocks} blocks"));
+        fields.push("`block_dim` or `schedule`");
+    }
+    let (states, fields) = (states.join(" and "), fields.join(", and "));
+    Ok((!states.is_empty()).then(|| {
+        format!("the calibration measured this kernel {states}, and so it is priced; {fields} say otherwise")
+    }))
 }
 
 /// What a calibration did to a time, where there is one.

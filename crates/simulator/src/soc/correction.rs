@@ -86,6 +86,8 @@ pub struct Own {
     pub correction: Correction,
     /// Bytes of its operands that lay in device memory when it was measured; `None` where its kind tells.
     pub missed_bytes: Option<f64>,
+    /// Blocks that it ran in when it was measured; `None` where the profile did not tell.
+    pub block_dim: Option<u64>,
 }
 
 /// The corrections of one calibration.

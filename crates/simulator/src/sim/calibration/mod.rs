@@ -68,6 +68,9 @@ pub struct Problem {
     /// Bytes of its operands that lay in device memory, as far as the profile's network tells; none where its kind tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_bytes: Option<f64>,
+    /// Blocks that it ran in, where the profile tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_dim: Option<u64>,
 }
 
 /// What was learned of single kernels.
@@ -171,7 +174,11 @@ impl Calibration {
         self.check(soc)?;
         let groups = self.classes.iter().filter_map(|(group, learned)| Some((*group, learned.correction?)));
         let problems = self.known.iter().flat_map(|known| &known.problems);
-        let own = |problem: &Problem| Own { correction: problem.correction, missed_bytes: problem.missed_bytes };
+        let own = |&Problem { correction, missed_bytes, block_dim, .. }: &Problem| Own {
+            correction,
+            missed_bytes,
+            block_dim,
+        };
         let problems = problems.map(|problem| (problem.workload.to_string(), own(problem))).collect();
         let (part, date) = (self.part.clone(), self.date.clone());
         Ok(Arc::new(Corrections { file, part, date, groups: groups.collect(), problems }))
@@ -210,7 +217,7 @@ mod tests {
             date: "2026-01-02".into(),
             groups: [(Group::Cube, correction)].into(),
             problems: own
-                .map(|correction| (canonical_json(&product).to_string(), Own { correction, missed_bytes: None }))
+                .map(|correction| (canonical_json(&product).to_string(), Own { correction, missed_bytes: None, block_dim: None }))
                 .into_iter()
                 .collect(),
         };
