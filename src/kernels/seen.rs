@@ -218,8 +218,8 @@ impl Profile {
 /// A case on the blocks that its launches had: of the cores that do its work.
 fn on_blocks(mut case: Value, blocks: Blocks, soc: &Soc) -> Value {
     // What cannot be read is told of where it is priced.
-    let is_cube = blocks.cube != blocks.vector
-        && simulate::read(&case.to_string(), soc).is_ok_and(|job| job.workload.is_cube());
+    let is_cube =
+        blocks.cube != blocks.vector && simulate::read(&case.to_string(), soc).is_ok_and(|job| job.workload.is_cube());
     if let Some(count) = if is_cube { blocks.cube } else { blocks.vector } {
         case["block_dim"] = count.into();
     }

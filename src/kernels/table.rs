@@ -147,14 +147,22 @@ impl<'a> Row<'a> {
     ///
     /// Fails with a sentence for what is no number of blocks.
     pub fn blocks(&self) -> std::result::Result<Blocks, String> {
-        let [lead, mixed] = self.columns.blocks.map(|column| column.map_or(Ok(None), |column| blocks(self.value(column))));
-        let (lead, mixed) = (lead?, mixed?);
+        let (lead, mixed) = (self.lead_blocks()?, self.count(self.columns.blocks[1])?);
         let task_type = self.columns.task_type.map_or("", |column| self.value(column));
         Ok(match task_type {
             "MIX_AIC" => Blocks { cube: lead, vector: mixed.or(lead) },
             "MIX_AIV" => Blocks { cube: mixed.or(lead), vector: lead },
             _ => Blocks { cube: lead, vector: lead },
         })
+    }
+
+    /// Blocks on the cores that lead. `None` and failures as of [`Row::blocks`].
+    pub fn lead_blocks(&self) -> std::result::Result<Option<u64>, String> {
+        self.count(self.columns.blocks[0])
+    }
+
+    fn count(&self, column: Option<usize>) -> std::result::Result<Option<u64>, String> {
+        column.map_or(Ok(None), |column| blocks(self.value(column)))
     }
 
     /// Shapes, types and formats of what is read and of what is written; `None` where the table has no such columns.
