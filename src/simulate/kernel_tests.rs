@@ -99,6 +99,22 @@ fn groups_of_a_convolution_show_in_its_filter() {
 }
 
 #[test]
+fn what_lies_together_passes_as_one_whether_or_not_its_rows_fill_whole_blocks() {
+    for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
+        for op in ["Slice", "StridedSlice", "StridedSliceGrad", "Pad", "Tile"] {
+            let us = |row: u64| {
+                let [long, short] = [4, 2].map(|rows| tensor(&[rows, 8192, row], "float32", "ND"));
+                let grows = ["StridedSliceGrad", "Pad", "Tile"].contains(&op);
+                let [x, y] = if grows { [short, long] } else { [long, short] };
+                time(&case(op, soc, &[x], &[y]))
+            };
+            let [even, odd] = [16, 17].map(us);
+            assert!(odd < 1.1 * even, "{op} on {soc}: {even} {odd}");
+        }
+    }
+}
+
+#[test]
 fn parts_that_lie_together_and_short_ones_cost_what_they_move() {
     for soc in ["Ascend910B2", "Ascend950PR_9589"] {
         let price = |op: &str, inputs: &[Value], outputs: &[Value]| time(&case(op, soc, inputs, outputs));
