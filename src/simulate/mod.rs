@@ -266,9 +266,10 @@ impl Job {
         if self.cache.is_some() || self.apart.is_some() { "alone" } else { "network" }
     }
 
-    /// Whether its interval is that of kernels that were measured alone: products are where it is one word that tells what L2 holds.
+    /// Whether its interval is that of kernels that were measured alone. Products whose operands are told one by one were measured
+    /// in a row of them.
     pub fn is_apart(&self) -> bool {
-        self.cache.is_some() || self.apart.is_some() && !self.workload.is_cube()
+        (self.cache.is_some() || self.apart.is_some()) && !(self.workload.is_cube() && self.places.is_some())
     }
 
     /// Prices the job with these constants.
