@@ -77,7 +77,7 @@ fn run(folder: &Path, out: &Path, assumed: &Assumed, what: pages::What) -> Resul
     newcomers::print(&all);
     println!("== the table: mean absolute errors in %, with bias and rows");
     let page = table::page(&lines);
-    page.iter().for_each(|line| println!("{line}"));
+    println!("{}", page.join("\n"));
     pages::hold(&page, what)
 }
 

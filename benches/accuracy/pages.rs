@@ -48,9 +48,8 @@ pub fn hold(table: &[String], what: What) -> Result<(), String> {
         let [from, to] = [place(REMARKS[0])? + 1, place(REMARKS[1])?];
         let there = lines.get(from..to).ok_or_else(|| failed("its table ends before it begins".to_owned()))?;
         if what == What::Write {
-            let kept = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             let own: Vec<&str> = table.iter().map(String::as_str).collect();
-            let text = [&lines[..from], &own, &lines[to..]].map(kept).concat();
+            let text = [&lines[..from], &own, &lines[to..]].concat().join("\n") + "\n";
             write(&path, &text)?;
         } else if there != table {
             let at = (0..table.len().max(there.len()))

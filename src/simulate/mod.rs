@@ -73,7 +73,7 @@ struct Answer<'a> {
 
 /// What an answer says in place of the class where the calibration knows the very kernel.
 const KNOWN: &str = "known";
-/// What it says of one that others of its type correct.
+/// What it says of one that others of its type alone correct.
 const TYPE: &str = "type";
 
 /// What a calibration did to a time.
@@ -176,7 +176,7 @@ fn corrected(soc: &Soc, job: &Job, model_us: f64) -> Option<Corrected> {
     let is_known = job.record.is_none() && own(soc, &job.workload).is_some();
     let group = correction(soc, job.class()).and_then(|_| group_of(job.class())).map(Group::name);
     let of_type = job.record.is_none() && near(soc, &job.workload).is_some();
-    let class = if is_known { Some(KNOWN) } else { of_type.then_some(TYPE).or(group) };
+    let class = if is_known { Some(KNOWN) } else { group.or(of_type.then_some(TYPE)) };
     Some(Corrected { file: corrections.file.display().to_string(), class, model_us })
 }
 
