@@ -7,6 +7,7 @@
 mod data;
 mod newcomers;
 mod order;
+mod pages;
 mod plot;
 mod score;
 mod table;
@@ -31,7 +32,9 @@ type Priced<'a> = (&'a Row, Prediction);
 
 fn main() {
     // `cargo bench` adds a flag of its own.
-    let args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let what = pages::What::of(&args);
+    let args = args.into_iter().filter(|arg| !pages::What::is_option(arg));
     let (assumed, rest) = Assumed::parse(args).unwrap_or_else(|error| usage(&error));
     let folder = match rest.as_slice() {
         [folder] => PathBuf::from(folder),
@@ -41,7 +44,7 @@ fn main() {
         _ => usage("one folder is enough"),
     };
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../accuracy");
-    if let Err(error) = run(&folder, &out, &assumed) {
+    if let Err(error) = run(&folder, &out, &assumed, what) {
         eprintln!("accuracy: {error}");
         std::process::exit(1);
     }
@@ -50,13 +53,13 @@ fn main() {
 fn usage(error: &str) -> ! {
     eprintln!(
         "accuracy: {error}\nusage: make accuracy DATA=FOLDER\n   or: scripts/bench accuracy FOLDER [--soc NAME] \
-         [--set [SOC:]FIELD=VALUE]...\nFOLDER holds measured kernels, one JSON object a line, in .jsonl or .jsonl.gz files \
+         [--set [SOC:]FIELD=VALUE]... [--check-pages|--write-pages]\nFOLDER holds measured kernels, one JSON object a line, in .jsonl or .jsonl.gz files \
          (docs/simulate.md)"
     );
     std::process::exit(2);
 }
 
-fn run(folder: &Path, out: &Path, assumed: &Assumed) -> Result<(), String> {
+fn run(folder: &Path, out: &Path, assumed: &Assumed, what: pages::What) -> Result<(), String> {
     let rows = data::load(folder, assumed)?;
     if rows.is_empty() {
         return Err(format!("{}: no measured kernels in its .jsonl files", folder.display()));
@@ -70,12 +73,12 @@ fn run(folder: &Path, out: &Path, assumed: &Assumed) -> Result<(), String> {
     for (set, rows) in &sets {
         all.extend(report(set, rows, out)?);
     }
-    println!("== the table of docs/simulator.md: mean absolute errors");
-    table::print(&all);
-    order::of_pairs(&all);
-    order::of_tuned(folder, assumed)?;
+    let lines = [table::lines(&all), order::of_pairs(&all), order::of_tuned(folder, assumed)?].concat();
     newcomers::print(&all);
-    Ok(())
+    println!("== the table: mean absolute errors in %, with bias and rows");
+    let page = table::page(&lines);
+    println!("{}", page.join("\n"));
+    pages::hold(&page, what)
 }
 
 /// Prints what is to be said of one set; answers its rows with their predictions.

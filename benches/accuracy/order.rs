@@ -3,6 +3,7 @@
 
 use super::Priced;
 use super::data::{Assumed, Row, fold, lines_of};
+use super::table::Cells;
 use aoe::sim::Constants;
 use aoe::simulate::read;
 use aoe::soc::Soc;
@@ -13,9 +14,20 @@ use std::path::Path;
 /// Times nearer to each other than this are no order.
 const APART: f64 = 1.1;
 
-/// Prints, by part, the share of pairs of tilings of one problem whose order is predicted, where the measured times
-/// are clearly apart.
-pub fn of_pairs(rows: &[(&Row, Option<Priced>)]) {
+/// Sets with several tilings of one problem, what the table calls them, and the goal of each in percent.
+const PAIRS: [(&str, &str, &str); 2] = [
+    ("matmul_310p3", "order of two tilings of one product, over 10 % apart, 310P: right (*)", "80"),
+    ("matmul_310", "the same, 310", ""),
+];
+/// Sets of records, likewise.
+const TUNED: [(&str, &str, &str); 2] = [
+    ("bank_matmulv3", "device-tuned records priced no slower than the default: MatMulV3", "85"),
+    ("tuned_quantbatchmatmulv3", "the same: QuantBatchMatmulV3", "80"),
+];
+
+/// By part, the share of pairs of tilings of one problem whose order is predicted, where the measured times are clearly
+/// apart.
+pub fn of_pairs(rows: &[(&Row, Option<Priced>)]) -> Vec<Cells> {
     // Measured and predicted times, by set, half and problem.
     let mut problems = BTreeMap::<_, Vec<(f64, f64)>>::new();
     for (row, priced) in rows {
@@ -36,15 +48,21 @@ pub fn of_pairs(rows: &[(&Row, Option<Priced>)]) {
             }
         }
     }
-    for ((set, held_out), [right, all]) in sets.iter().filter(|(_, count)| count[1] > 0) {
-        let side = if *held_out { "held out" } else { "seen" };
-        println!("order of two tilings, {set}, {side}: {right} of {all}, {:.0} %", 100.0 * *right as f64 / *all as f64);
-    }
+    let cell = |set: &str, held_out: bool| match sets.get(&(set, held_out)) {
+        Some([right, all]) if *all > 0 => {
+            format!("{:.0} ({right} of {all})", 100.0 * *right as f64 / *all as f64)
+        }
+        _ => String::new(),
+    };
+    let named = PAIRS.iter().filter(|(set, ..)| [true, false].iter().any(|side| !cell(set, *side).is_empty()));
+    named.map(|(set, what, goal)| [(*what).to_owned(), (*goal).to_owned(), cell(set, true), cell(set, false)]).collect()
 }
 
-/// Prints, by operator, how many of CANN's device-tuned records are priced no slower than CANN's default tiling.
-pub fn of_tuned(folder: &Path, assumed: &Assumed) -> Result<(), String> {
-    for set in ["bank_matmulv3", "tuned_quantbatchmatmulv3"] {
+/// By operator, how many of CANN's device-tuned records are priced no slower than CANN's default tiling; prints why others are not
+/// priced.
+pub fn of_tuned(folder: &Path, assumed: &Assumed) -> Result<Vec<Cells>, String> {
+    let mut lines = Vec::new();
+    for (set, what, goal) in TUNED {
         let mut sides: BTreeMap<bool, Vec<f64>> = BTreeMap::new();
         let mut refused: BTreeMap<String, usize> = BTreeMap::new();
         let mut seen = std::collections::BTreeSet::new();
@@ -59,23 +77,22 @@ pub fn of_tuned(folder: &Path, assumed: &Assumed) -> Result<(), String> {
                 Err(reason) => *refused.entry(reason).or_default() += 1,
             }
         }
-        for (held_out, mut ratios) in sides {
-            ratios.sort_by(f64::total_cmp);
-            let share = |most: f64| 100.0 * ratios.iter().filter(|&&r| r <= most).count() as f64 / ratios.len() as f64;
-            println!(
-                "{set}, {}: {} records, {:.0} % priced no slower than the default, {:.0} % over 10 % slower, median {:.3}",
-                if held_out { "held out" } else { "seen" },
-                ratios.len(),
-                share(1.000_001),
-                100.0 - share(APART),
-                ratios[ratios.len() / 2]
-            );
+        let cell = |held_out: bool| {
+            sides.get(&held_out).map_or(String::new(), |ratios| {
+                let share =
+                    |most: f64| 100.0 * ratios.iter().filter(|&&r| r <= most).count() as f64 / ratios.len() as f64;
+                let [no_slower, slower] = [share(1.000_001), 100.0 - share(APART)];
+                format!("{no_slower:.0} ({} records, {slower:.0} % over 10 % slower)", ratios.len())
+            })
+        };
+        if !sides.is_empty() {
+            lines.push([what.to_owned(), goal.to_owned(), cell(true), cell(false)]);
         }
         for (reason, count) in refused.iter().take(3) {
-            println!("   not priced: {count} ({reason})");
+            println!("{set}: not priced: {count} ({reason})");
         }
     }
-    Ok(())
+    Ok(lines)
 }
 
 /// Cores of a record's part.

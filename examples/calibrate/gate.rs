@@ -21,8 +21,8 @@ const DRAWS: u64 = 20;
 /// Share of the error that is to remain at most.
 const GOAL: f64 = 2.0 / 3.0;
 /// What a row has that a profile does not tell of a kernel.
-const OURS: [&str; 11] =
-    ["id", "soc", "measured", "measured_us", "count", "network", "source", "spread", "variation", "attrs", "block_dim"];
+const OURS: [&str; 10] =
+    ["id", "soc", "measured", "measured_us", "count", "network", "source", "spread", "variation", "attrs"];
 
 /// A row of a network, as a profile would show it.
 struct Launched<'a> {

@@ -153,8 +153,7 @@ fn main() {
 fn unseen<'a>(rows: &'a [Row], constants: &Constants) -> Vec<(&'a Row, Kernel, f64)> {
     let of = |row: &'a Row| {
         let (job, prediction) = (row.job.as_ref().ok()?, row.price(constants).ok()?);
-        let kernel =
-            Kernel::of(&job.workload, job.class(), (prediction.time_us, prediction.bound), job.cache.is_some());
+        let kernel = Kernel::of(&job.workload, job.class(), (prediction.time_us, prediction.bound), job.is_apart());
         Some((row, kernel, row.measured_us / prediction.time_us))
     };
     rows.iter().filter(|row| row.held_out && row.is_judged()).filter_map(of).collect()

@@ -43,3 +43,22 @@ impl Fields {
 pub fn short(value: &Value) -> String {
     json::cut(&value.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Fields;
+
+    #[test]
+    fn what_a_field_cannot_be_is_shown_up_to_some_letters() {
+        let why = |changed: &str, value: &str| {
+            let fields = [("id", "7"), ("info_dict", "{}"), ("knowledge", "{}"), ("op", "\"Add\""), ("version", "0")];
+            let field = |(name, good): (&str, &str)| format!("{name:?}:{}", if name == changed { value } else { good });
+            Fields::parse(format!("{{{}}}", fields.map(field).join(",")).as_bytes()).map(|fields| fields.id)
+        };
+        assert_eq!(why("", ""), Ok(7));
+        assert_eq!(why("id", "\"8\""), Err("`id` cannot be \"8\"".to_owned()));
+        assert_eq!(why("op", "[1,2]"), Err("`op` cannot be [1,2]".to_owned()));
+        let long = why("version", &format!("\"{}\"", "1".repeat(1000))).unwrap_err();
+        assert!(long.starts_with("`version` cannot be \"111") && long.ends_with("1...") && long.len() < 100, "{long}");
+    }
+}

@@ -151,3 +151,21 @@ fn distance(here: &[u64], there: &[u64]) -> Option<f64> {
     }
     Some(sum)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{FARTHEST, distance};
+
+    #[test]
+    fn extents_of_zero_are_near_each_other_and_either_may_be_the_larger() {
+        assert_eq!(distance(&[0, 8], &[0, 8]), Some(0.0));
+        let near = distance(&[0, 8], &[1, 8]).unwrap();
+        assert!((near - 2f64.ln()).abs() < 1e-12, "{near}");
+        assert_eq!(distance(&[1, 8], &[0, 8]), Some(near));
+        let both = distance(&[0, 7], &[1, 3]).unwrap();
+        assert!((both - 4f64.ln()).abs() < 1e-12, "{both}");
+        let (near, far) = (FARTHEST as u64 - 2, FARTHEST as u64);
+        assert!(distance(&[0], &[near]).is_some() && distance(&[near], &[0]).is_some());
+        assert_eq!((distance(&[0], &[far]), distance(&[far], &[0])), (None, None));
+    }
+}

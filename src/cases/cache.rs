@@ -25,7 +25,7 @@ pub(crate) enum Lies {
 
 impl Words {
     /// Fails for a word that is neither, and for a list that is longer than that of the operands. Those for which it has
-    /// no word lie as its last.
+    /// no word lie as its last; one word for each that is the same for all is one word for all.
     pub(super) fn read(&self, inputs: Option<&[Operand]>) -> Result<Lies> {
         let words = match self {
             Words::All(one) => return word("cache", one).map(Lies::All),
@@ -37,6 +37,9 @@ impl Words {
             return Err(wrong(format!("`cache`: {} words for {count} inputs", words.len())));
         }
         let places = places(words)?;
+        if (1..count).all(|at| places.of(at) == places.of(0)) {
+            return Ok(Lies::All(places.of(0)));
+        }
         let bytes = |(at, operand): (usize, &Operand)| match places.of(at) {
             Cache::Cold => operand.bytes() as f64,
             Cache::Warm => 0.0,
@@ -81,8 +84,9 @@ mod tests {
         assert_eq!(read(r#""warm""#).unwrap(), Lies::All(Cache::Warm));
         assert_eq!(read(r#""cold: L2 flushed before each run""#).unwrap(), Lies::All(Cache::Cold));
         assert_eq!(read(r#"["cold","warm"]"#).unwrap(), Lies::Missed(16.0));
-        assert_eq!(read(r#"["cold","cold"]"#).unwrap(), Lies::Missed(32.0));
-        assert_eq!(read(r#"["cold"]"#).unwrap(), Lies::Missed(32.0));
+        assert_eq!(read(r#"["warm","cold"]"#).unwrap(), Lies::Missed(16.0));
+        assert_eq!(read(r#"["cold","cold"]"#).unwrap(), Lies::All(Cache::Cold));
+        assert_eq!(read(r#"["cold"]"#).unwrap(), Lies::All(Cache::Cold));
     }
 
     #[test]

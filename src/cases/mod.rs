@@ -183,6 +183,11 @@ impl Case {
         self.is_repository_row() && self.raw.stride_h == Some(0)
     }
 
+    /// Whether it does not say how its work is cut.
+    pub(crate) fn is_dealt(&self) -> bool {
+        self.schedule.is_none() && self.block_dim.is_none()
+    }
+
     /// The SoC that the case names.
     pub(crate) fn soc(&self) -> Option<&str> {
         self.soc.as_deref()

@@ -186,7 +186,7 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
     let moved =
         if partial { inputs.iter().take(1).chain(outputs).map(Operand::bytes).min().unwrap_or(0) } else { largest };
     let run_bytes = match runs {
-        0 if is_whole(op, inputs, outputs) => 0,
+        0 if is_whole(op, inputs, outputs) || is_one_piece(op, inputs, outputs) => 0,
         0 => run_bytes,
         runs => moved.div_ceil(runs).max(1),
     };
@@ -205,6 +205,15 @@ fn is_whole(op: &str, inputs: &[Operand], outputs: &[Operand]) -> bool {
     let rank = all().map(|o| o.shape.len()).max().unwrap_or(0);
     let is_part = |o: &Operand| is_plain(o.format) && o.shape.len() + 1 >= rank;
     named.iter().any(|n| op.starts_with(n)) && all().filter(|o| o.elements() > 1).all(is_part)
+}
+
+/// Whether what is taken of a plain tensor, or what it becomes a part of, lies together in it: it differs along the first axis
+/// alone. Rows that fill no whole blocks pass as one then. (Views by strides may be of anything.)
+fn is_one_piece(op: &str, inputs: &[Operand], outputs: &[Operand]) -> bool {
+    let named = ["Slice", "StridedSlice", "Pad", "Tile"].iter().any(|n| op.starts_with(n));
+    let (Some(x), Some(y)) = (inputs.first(), outputs.first()) else { return false };
+    let same_rows = x.shape.len() == y.shape.len() && x.shape.iter().skip(1).eq(y.shape.iter().skip(1));
+    named && is_plain(x.format) && is_plain(y.format) && same_rows
 }
 
 /// Bytes of a block of UB.

@@ -3,8 +3,11 @@
 use super::known;
 use super::problem::{CONTRADICTION, Problem};
 use super::seen::{Profile, Seen};
+use super::types;
 use crate::report::counted;
-use crate::sim::calibration::{Calibration, FEWEST, Group, Known, Learned, Point, VERSION, fit, group_of, held_out};
+use crate::sim::calibration::{
+    Calibration, FEWEST, Group, Known, Learned, Point, Types, VERSION, fit, group_of, held_out, type_of,
+};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -16,7 +19,7 @@ use std::path::{Path, PathBuf};
 const ENOUGH: usize = 20;
 /// Mean error of a class below which the model has it right: what a profile does not tell of kernels, such as an activation that is
 /// fused into one, makes as much.
-const RIGHT: f64 = 0.02;
+pub(super) const RIGHT: f64 = 0.02;
 /// Of kernels that were launched more than once the share from which on it is told that launches contradict each other: of a few it
 /// is what else the device did.
 const MANY: f64 = 0.1;
@@ -69,26 +72,15 @@ impl Gathered {
         let classes: BTreeMap<Group, Learned> = groups.iter().map(|(group, of)| (*group, learn(of))).collect();
         let kept: Vec<(&Group, &Learned)> =
             classes.iter().filter(|(_, learned)| learned.correction.is_some()).collect();
-        let known = match known::learn(gathered.problems.values()) {
-            Err(reason) if kept.is_empty() => return Err(refusal(&classes, &reason, &gathered)),
-            known => known.ok(),
-        };
-        // Of single kernels alone where no class gains.
-        let alone = known.as_ref().filter(|_| kept.is_empty());
-        let problems =
-            alone.map_or_else(|| kept.iter().map(|(_, learned)| learned.problems).sum(), |own| own.problems.len());
-        let mean = |of: fn(&Learned) -> f64| {
-            kept.iter().map(|(_, learned)| of(learned) * learned.problems as f64).sum::<f64>() / problems as f64
-        };
-        let [error_before, error_after] = alone.map_or_else(
-            || {
-                [
-                    mean(|learned| learned.error_before),
-                    mean(|learned| learned.error_after.unwrap_or(learned.error_before)),
-                ]
-            },
-            |own| [own.error_before, own.error_after],
-        );
+        let of_class = |group: Group| classes.get(&group).and_then(|learned| learned.correction);
+        let (known, types) =
+            match (known::learn(gathered.problems.values()), types::learn(gathered.problems.values(), of_class)) {
+                (Err(known), Err(types)) if kept.is_empty() => {
+                    return Err(refusal(&classes, [&types, &known], &gathered));
+                }
+                (known, types) => (known.ok(), types.ok()),
+            };
+        let (problems, [error_before, error_after]) = verdict(&kept, known.as_ref(), types.as_ref());
         Ok(Calibration {
             version: VERSION,
             date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
@@ -96,13 +88,14 @@ impl Gathered {
             cores: soc.ai_core_cnt,
             cann_version: cann_version.map(str::to_owned),
             rows: [gathered.priced + gathered.nothing_learned(), gathered.nothing_learned()],
-            good_for: good_for(&kept, known.as_ref().map_or(0, Known::corrected), soc),
+            good_for: good_for(&kept, known.as_ref().map_or(0, Known::corrected), types.as_ref(), soc),
             error_before,
             error_after,
             doubts: doubts(problems, &gathered),
             profiles: gathered.files,
             classes,
             known,
+            types,
         })
     }
 
@@ -132,6 +125,7 @@ impl Gathered {
                 problem.halves = problem.halves.or(seen.halves());
                 problem.spread = problem.spread.max(seen.spread);
                 problem.missed_bytes = seen.case["missed_bytes"].as_f64();
+                problem.block_dim = seen.case["block_dim"].as_u64();
             }
             Ok(None) => self.unpriced += seen.count,
             Err(error) => {
@@ -158,12 +152,14 @@ fn predicted(case: &str, soc: &Soc) -> Result<Option<Problem>> {
     Ok(group_of(job.class()).map(|group| Problem {
         group,
         workload: canonical_json(&job.workload).to_string(),
+        op_type: type_of(&job.workload),
         model_us: time_us,
         launches: 0,
         measured_us: Vec::new(),
         halves: None,
         spread: 1.0,
         missed_bytes: None,
+        block_dim: None,
     }))
 }
 
@@ -209,7 +205,23 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn refusal(classes: &BTreeMap<Group, Learned>, of_kernels: &str, gathered: &Gathered) -> String {
+/// How many problems a calibration comes from, and its mean error before and after: of the classes that gain, else of types, else
+/// of single kernels.
+fn verdict(kept: &[(&Group, &Learned)], known: Option<&Known>, types: Option<&Types>) -> (usize, [f64; 2]) {
+    if let [_, ..] = kept {
+        let problems: usize = kept.iter().map(|(_, learned)| learned.problems).sum();
+        let mean = |of: fn(&Learned) -> f64| {
+            kept.iter().map(|(_, learned)| of(learned) * learned.problems as f64).sum::<f64>() / problems as f64
+        };
+        let after = mean(|learned| learned.error_after.unwrap_or(learned.error_before));
+        return (problems, [mean(|learned| learned.error_before), after]);
+    }
+    let of_types = types.map(|types| (types.compared, [types.error_before, types.error_after]));
+    let of_kernels = known.map(|own| (own.problems.len(), [own.error_before, own.error_after]));
+    of_types.or(of_kernels).unwrap_or_default()
+}
+
+fn refusal(classes: &BTreeMap<Group, Learned>, [of_types, of_kernels]: [&str; 2], gathered: &Gathered) -> String {
     if classes.is_empty() {
         let reason = gathered.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         return format!("no launch of it could be priced{reason}; it needs kernels with shapes, types and formats");
@@ -219,16 +231,20 @@ fn refusal(classes: &BTreeMap<Group, Learned>, of_kernels: &str, gathered: &Gath
     };
     let reasons: Vec<String> = classes.iter().map(one).collect();
     format!(
-        "no class of kernels gains, so no calibration is written; {}; single kernels: {of_kernels}",
+        "no class of kernels gains, so no calibration is written; {}; operator types: {of_types}; single kernels: {of_kernels}",
         reasons.join("; ")
     )
 }
 
-fn good_for(kept: &[(&Group, &Learned)], known: usize, soc: &Soc) -> String {
+fn good_for(kept: &[(&Group, &Learned)], known: usize, types: Option<&Types>, soc: &Soc) -> String {
     let one = |(group, learned): &(&Group, &Learned)| {
         format!("{} of {:.1} to {:.1} us", group.name(), learned.model_us[0], learned.model_us[1])
     };
     let mut classes: Vec<String> = kept.iter().map(one).collect();
+    let types = types.map_or(0, |types| types.of.values().map(BTreeMap::len).sum());
+    if types > 0 {
+        classes.push(format!("{types} operator types near the kernels of the profiles"));
+    }
     if known > 0 {
         classes.push(format!("{known} kernels of the profiles themselves"));
     }

@@ -174,6 +174,81 @@ fn a_known_kernel_is_answered_as_it_was_measured_unless_the_case_tells_another_s
 }
 
 #[test]
+fn a_known_kernel_is_priced_in_the_blocks_that_it_ran_in_and_measured_ones_are_compared_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = format!("{HEADER},Block Dim");
+    let sizes = [1_u64 << 20, 3 << 19, 1 << 21];
+    let case = |rows: u64| serde_json::json!({"op": "Add", "inputs": vec![serde_json::json!({"shape": [rows], "dtype": "float32", "format": "ND"}); 2], "outputs": [{"shape": [rows], "dtype": "float32", "format": "ND"}]});
+    let on = |rows: u64, blocks: u64| {
+        let mut case = case(rows);
+        case["block_dim"] = blocks.into();
+        us_of(&case, &mut parts()).0
+    };
+    let row =
+        |rows: u64, us: f64| row(0, "Add", us, &format!(r#""{rows};{rows}",FLOAT;FLOAT,ND;ND,"{rows}",FLOAT,ND"#));
+    let profile = |factor: f64| {
+        let rows = sizes.iter().flat_map(|&rows| vec![format!("{},6", row(rows, factor * on(rows, 6))); 4]);
+        let lines: Vec<String> = std::iter::once(header.clone()).chain(rows).collect();
+        let path = folder.path().join("kernel_details.csv");
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+        path
+    };
+    // As the model has it on six cores, and so nothing is to be learned, though on all cores it takes a part of that.
+    assert!(on(sizes[0], 48) < 0.5 * on(sizes[0], 6));
+    let soc = Soc::find(SOC).unwrap();
+    let error = calibrate(&[profile(1.0)], &soc, None).unwrap_err().to_string();
+    assert!(error.contains("single kernels: no gain"), "{error}");
+    let calibration = calibrate(&[profile(1.4)], &soc, None).unwrap();
+    let read: Calibration = serde_json::from_str(&serde_json::to_string(&calibration).unwrap()).unwrap();
+    let mut corrected = parts().calibrated(Source::Named("own.json".into(), Arc::new(read))).unwrap();
+    for rows in sizes {
+        let measured = 1.4 * on(rows, 6);
+        let (us, answer) = us_of(&case(rows), &mut corrected);
+        assert!((us / measured - 1.0).abs() < 0.02, "{us} for {measured}: {answer}");
+        assert!(
+            answer["note"].as_str().unwrap().contains("in 6 blocks, and so it is priced; `block_dim` or `schedule`")
+        );
+        let mut told = case(rows);
+        told["block_dim"] = 48.into();
+        let (us, answer) = us_of(&told, &mut corrected);
+        assert!(us < 0.6 * measured && answer["note"].is_null(), "{answer}");
+    }
+}
+
+#[test]
+fn kernels_say_something_of_others_of_their_type_and_of_no_other_type() {
+    // Two types of one class that the model has wrong either way: no factor of the class helps.
+    let operands = |rows: u64| format!(r#""{rows},256;{rows},256",FLOAT;FLOAT,ND;ND,"{rows},256",FLOAT,ND"#);
+    let case = |op: &str, rows: u64| {
+        let operand = serde_json::json!({"shape": [rows, 256], "dtype": "float32", "format": "ND"});
+        serde_json::json!({"op": op, "inputs": [operand, operand], "outputs": [operand]})
+    };
+    let factor = |op: &str| if op == "Add" { 1.5 } else { 1.0 / 1.5 };
+    let mut rows = Vec::new();
+    for size in (0..8).map(|at| 4096 + 1024 * at) {
+        for op in ["Add", "Mul"] {
+            rows.push(row(0, op, factor(op) * us_of(&case(op, size), &mut parts()).0, &operands(size)));
+        }
+    }
+    let calibration = learn(&rows).unwrap();
+    assert!(calibration.classes[&Group::Vector].correction.is_none() && calibration.known.is_none());
+    let types = calibration.types.as_ref().unwrap();
+    assert!(types.compared == 16 && types.error_after < 0.5 * types.error_before, "{types:?}");
+    let read: Calibration = serde_json::from_str(&serde_json::to_string(&calibration).unwrap()).unwrap();
+    let mut corrected = parts().calibrated(Source::Named("own.json".into(), Arc::new(read))).unwrap();
+    for op in ["Add", "Mul", "Sub"] {
+        let (us, answer) = us_of(&case(op, 7000), &mut corrected);
+        let model = us_of(&case(op, 7000), &mut parts()).0;
+        if op == "Sub" {
+            assert!(us.to_bits() == model.to_bits() && answer["calibration"]["class"].is_null(), "{answer}");
+        } else {
+            assert!((us / model / factor(op)).ln().abs() < 0.1, "{op}: {us} for {model}");
+            assert_eq!(answer["calibration"]["class"], "type");
+        }
+    }
+}
+
+#[test]
 fn kernels_that_the_model_has_right_are_known_and_not_corrected() {
     let folder = tempfile::tempdir().unwrap();
     let mut network = network(folder.path(), |_, us, _| us);

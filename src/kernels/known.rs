@@ -16,7 +16,7 @@ const BELIEF: f64 = 0.1;
 const AGREES: f64 = 0.02;
 
 /// A kernel whose time stays the model's, whatever its class gets.
-const RIGHT: Correction = Correction { factor: 1.0, constant_us: 0.0, weight: 0.0 };
+const RIGHT: Correction = Correction { factor: 1.0, constant_us: 0.0, weight: 0.0, from_us: 0.0 };
 
 /// The corrections of single kernels; the reason where too few were launched more than once, or half of their launches predicts
 /// the others no better than the model does.
@@ -74,8 +74,9 @@ fn own(problem: &Problem) -> calibration::Problem {
         RIGHT
     } else {
         let factor = problem.point().measured_us / problem.model_us;
-        Correction { factor, constant_us: 0.0, weight: launches / (launches + BELIEF) }
+        Correction { factor, constant_us: 0.0, weight: launches / (launches + BELIEF), from_us: 0.0 }
     };
     let workload = serde_json::from_str(&problem.workload).unwrap_or_default();
-    calibration::Problem { workload, launches: problem.launches, correction, missed_bytes: problem.missed_bytes }
+    let Problem { launches, missed_bytes, block_dim, .. } = *problem;
+    calibration::Problem { workload, launches, correction, missed_bytes, block_dim }
 }

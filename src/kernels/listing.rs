@@ -82,6 +82,8 @@ pub struct Launch {
     /// What it is.
     #[serde(flatten)]
     pub look: Look,
+    /// Blocks that it runs in on the cores that lead, as a profile has them; 0 where nothing runs in blocks.
+    pub blocks: u32,
     /// Predicted microseconds; 0 where no time is told.
     pub us: f64,
     /// Whether a time is told.
@@ -111,6 +113,7 @@ impl Listing {
         let launch = |kernel: usize| Launch {
             name: run.kernels[kernel].launched.clone(),
             look: looks[kernel].clone(),
+            blocks: run.kernels[kernel].blocks(),
             us: run.kernels[kernel].us(),
             timed: run.kernels[kernel].duration_us.is_some(),
         };

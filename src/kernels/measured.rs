@@ -32,12 +32,18 @@ pub struct Measured {
     pub runs: u64,
     /// Kernels of one run, by type.
     pub types: BTreeMap<String, Counted>,
+    /// Launches of one run, by type and the blocks that they ran in on the cores that lead, as far as the profile tells.
+    pub blocks: BTreeMap<String, Blocks>,
 }
+
+/// Launches by their number of blocks.
+pub type Blocks = BTreeMap<u64, f64>;
 
 /// A file under way.
 #[derive(Default)]
 struct Sums {
     types: BTreeMap<String, Counted>,
+    blocks: BTreeMap<String, Blocks>,
     /// Launches of each name: most names come once in a run.
     names: FxHashMap<String, u64>,
     steps: BTreeSet<String>,
@@ -65,7 +71,9 @@ impl Measured {
             counted.count /= runs as f64;
             counted.us /= runs as f64;
         }
-        Ok(Measured { files, runs, types })
+        let mut blocks = sums.blocks;
+        blocks.values_mut().flat_map(BTreeMap::values_mut).for_each(|count| *count /= runs as f64);
+        Ok(Measured { files, runs, types, blocks })
     }
 }
 
@@ -92,6 +100,10 @@ fn read(path: &Path, sums: &mut Sums) -> Result<()> {
             Took::Nothing => 0.0,
             Took::Absurd(reason) => return Err(Error::file("read", path, format!("line {}: {reason}", row.line))),
         };
+        let failed = |reason: String| Error::file("read", path, format!("line {}: {reason}", row.line));
+        if let Some(blocks) = row.lead_blocks().map_err(failed)? {
+            *sums.blocks.entry(row.op_type().to_owned()).or_default().entry(blocks).or_default() += 1.0;
+        }
         match sums.names.get_mut(row.name()) {
             Some(count) => *count += 1,
             None => drop(sums.names.insert(row.name().to_owned(), 1)),

@@ -19,6 +19,7 @@ mod seen;
 mod table;
 #[cfg(test)]
 mod tests;
+mod types;
 
 pub use against::{Comparison, Row};
 pub use calibrate::{calibrate, calibrate_profile, percent};

@@ -12,6 +12,8 @@ pub(super) struct Problem {
     pub group: Group,
     /// Its workload as text.
     pub workload: String,
+    /// Its operator's type, with those fused into it.
+    pub op_type: String,
     pub model_us: f64,
     pub launches: u64,
     /// Mean microseconds of a launch, one for each profile that has it.
@@ -22,6 +24,8 @@ pub(super) struct Problem {
     pub spread: f64,
     /// Bytes that its case says it finds in device memory.
     pub missed_bytes: Option<f64>,
+    /// Blocks that it ran in, where its profile tells.
+    pub block_dim: Option<u64>,
 }
 
 impl Problem {

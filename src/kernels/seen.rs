@@ -4,9 +4,10 @@ use super::devices::Devices;
 use super::in_network::in_network;
 use super::launches::Launches;
 use super::measured::files;
-use super::table::{Table, Took};
+use super::table::{Blocks, Table, Took};
 use crate::graph::{DataType, Format};
 use crate::report::counted;
+use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -92,8 +93,8 @@ impl LeftOut {
     }
 }
 
-/// What tells kernels apart: the type, and the texts of shapes, types and formats on either side.
-type Look = [String; 7];
+/// What tells kernels apart: the type, and the texts of shapes, types and formats on either side; and the blocks that it ran in.
+type Look = ([String; 7], Blocks);
 
 impl Profile {
     /// What is to be said of launches of which nothing is known.
@@ -153,7 +154,7 @@ impl Profile {
                 format!(
                     "line {}: {} of {:.3} us where its other launches take {:.3} us",
                     far.line,
-                    look[0],
+                    look.0[0],
                     mean(far.us, far.count),
                     mean(kept.us, kept.count)
                 )
@@ -161,7 +162,7 @@ impl Profile {
         }
         self.total_us += kept.us;
         if let Some(case) = case(look) {
-            let (op, case) = (look[0].clone(), in_network(case, soc.l2_size));
+            let (op, case) = (look.0[0].clone(), on_blocks(in_network(case, soc.l2_size), look.1, soc));
             let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
             let spread = kept.spread();
             self.kernels.push(Seen { op, case, count, us, seconds, second_us, spread });
@@ -199,7 +200,9 @@ impl Profile {
             };
             let [read, written] = row.operands().unwrap_or_default();
             let look = [row.op_type(), read[0], read[1], read[2], written[0], written[1], written[2]];
-            let look: Look = look.map(str::to_owned);
+            let blocks =
+                row.blocks().map_err(|reason| Error::file("read", path, format!("line {}: {reason}", row.line)))?;
+            let look: Look = (look.map(str::to_owned), blocks);
             if kernels.len() >= most && !kernels.contains_key(&look) {
                 self.total_us += us;
                 self.without_operands_us += us;
@@ -212,8 +215,20 @@ impl Profile {
     }
 }
 
+/// A case on the blocks that its launches had: of the cores that do its work.
+fn on_blocks(mut case: Value, blocks: Blocks, soc: &Soc) -> Value {
+    // What cannot be read is told of where it is priced.
+    let is_cube =
+        blocks.cube != blocks.vector && simulate::read(&case.to_string(), soc).is_ok_and(|job| job.workload.is_cube());
+    if let Some(count) = if is_cube { blocks.cube } else { blocks.vector } {
+        case["block_dim"] = count.into();
+    }
+    case
+}
+
 /// The case of a kernel; `None` where its operands are not told, or are of types or formats that are not known.
-fn case([op, in_shapes, in_types, in_formats, out_shapes, out_types, out_formats]: &Look) -> Option<Value> {
+fn case((look, _): &Look) -> Option<Value> {
+    let [op, in_shapes, in_types, in_formats, out_shapes, out_types, out_formats] = look;
     let inputs = tensors(in_shapes, in_types, in_formats)?;
     let outputs = tensors(out_shapes, out_types, out_formats)?;
     (!outputs.is_empty()).then(|| json!({"op": op, "inputs": inputs, "outputs": outputs}))
@@ -276,6 +291,41 @@ mod tests {
             json!({"shape": [320, 200, 16, 16], "dtype": "bfloat16", "format": "FRACTAL_NZ"})
         );
         assert!((profile.total_us - 75.0).abs() < 1e-9 && (profile.without_operands_us - 9.0).abs() < 1e-9);
+    }
+
+    /// The cases of rows with these columns beside the product's and the sum's.
+    fn on_blocks_of(columns: &str, rows: &[(&str, &str)]) -> Vec<Value> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("op_summary_1.csv");
+        let lines = rows.iter().map(|(kernel, blocks)| format!("{kernel},{blocks}"));
+        let lines: Vec<String> = std::iter::once(format!("{HEADER},{columns}")).chain(lines).collect();
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let profile = Profile::read(&path, &Soc::find("Ascend910B2").unwrap()).unwrap();
+        profile.kernels.into_iter().map(|seen| seen.case["block_dim"].clone()).collect()
+    }
+
+    #[test]
+    fn a_kernel_has_the_blocks_of_the_cores_that_do_its_work() {
+        const SUM: &str = "c,Add,2,64,FLOAT,ND,64,FLOAT,ND";
+        let columns = "Task Type,Block Dim,Mix Block Dim";
+        let rows = [(PRODUCT, "MIX_AIC,20,40"), (SUM, "AI_VECTOR_CORE,7,0")];
+        assert_eq!(on_blocks_of(columns, &rows), [20, 7]);
+        let rows = [(PRODUCT, "MIX_AIV,40,20"), (SUM, "MIX_AIC,3,6")];
+        assert_eq!(on_blocks_of(columns, &rows), [20, 6]);
+        // As profilers after 8.5 call it, and as other programs write numbers.
+        assert_eq!(on_blocks_of("Block Num", &[(PRODUCT, "24.0"), (SUM, "N/A")]), [json!(24), Value::Null]);
+        // Equal kernels in other blocks have another tiling.
+        assert_eq!(on_blocks_of("Block Dim", &[(PRODUCT, "24"), (PRODUCT, "12"), (PRODUCT, "24")]), [24, 12]);
+    }
+
+    #[test]
+    fn what_is_no_number_of_blocks_is_an_error_with_its_line() {
+        let rows = [format!("{HEADER},Block Dim"), format!("{PRODUCT},-3")];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("op_summary_1.csv");
+        std::fs::write(&path, rows.join("\n")).unwrap();
+        let error = Profile::read(&path, &Soc::find("Ascend910B2").unwrap()).unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains("`-3` is no number of blocks"), "{error}");
     }
 
     #[test]

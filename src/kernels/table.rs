@@ -52,6 +52,9 @@ pub(super) struct Row<'a> {
     pub took: Took,
 }
 
+/// Most blocks that a launch can have: what a case may say of them.
+const MOST_BLOCKS: f64 = (1 << 20) as f64;
+
 /// What a row says of its kernel's time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Took {
@@ -139,10 +142,42 @@ impl<'a> Row<'a> {
         self.columns.step.map_or("", |column| self.value(column))
     }
 
+    /// Blocks that the launch had: on the cores that lead, and those of the vector cores beside them or the other way round;
+    /// `None` where none are told.
+    ///
+    /// Fails with a sentence for what is no number of blocks.
+    pub fn blocks(&self) -> std::result::Result<Blocks, String> {
+        let (lead, mixed) = (self.lead_blocks()?, self.count(self.columns.blocks[1])?);
+        let task_type = self.columns.task_type.map_or("", |column| self.value(column));
+        Ok(match task_type {
+            "MIX_AIC" => Blocks { cube: lead, vector: mixed.or(lead) },
+            "MIX_AIV" => Blocks { cube: mixed.or(lead), vector: lead },
+            _ => Blocks { cube: lead, vector: lead },
+        })
+    }
+
+    /// Blocks on the cores that lead. `None` and failures as of [`Row::blocks`].
+    pub fn lead_blocks(&self) -> std::result::Result<Option<u64>, String> {
+        self.count(self.columns.blocks[0])
+    }
+
+    fn count(&self, column: Option<usize>) -> std::result::Result<Option<u64>, String> {
+        column.map_or(Ok(None), |column| blocks(self.value(column)))
+    }
+
     /// Shapes, types and formats of what is read and of what is written; `None` where the table has no such columns.
     pub fn operands(&self) -> Option<[[&'a str; 3]; 2]> {
         self.columns.operands.map(|sides| sides.map(|side| side.map(|column| self.value(column))))
     }
+}
+
+/// Blocks of a launch, by the cores that they ran on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Blocks {
+    /// On cores with a cube, or that are all of a part.
+    pub cube: Option<u64>,
+    /// On vector cores, or those that are all of a part.
+    pub vector: Option<u64>,
 }
 
 /// Places of the columns that count.
@@ -154,6 +189,10 @@ struct Columns {
     step: Option<usize>,
     /// Shapes, types and formats of what is read and of what is written.
     operands: Option<[[usize; 3]; 2]>,
+    /// Blocks on the cores that lead a kernel, and on those beside them.
+    blocks: [Option<usize>; 2],
+    /// Which cores lead.
+    task_type: Option<usize>,
 }
 
 impl Columns {
@@ -198,6 +237,8 @@ impl Columns {
             duration: need(&["Task Duration(us)", "Duration(us)"])?,
             device: find(&["Device_id", "Device ID"])?,
             step: find(&["Step Id", "Infer ID"])?,
+            blocks: [find(&["Block Dim", "Block Num"])?, find(&["Mix Block Dim", "Mix Block Num"])?],
+            task_type: find(&["Task Type", "Accelerator Core"])?,
         })
     }
 
@@ -250,6 +291,20 @@ fn took(text: &str) -> std::result::Result<Took, String> {
             let comma = if text.contains(',') { "; decimals want a point" } else { "" };
             Err(format!("`{}` is no time of a kernel in microseconds{comma}", cut(text)))
         }
+    }
+}
+
+/// A number of blocks; none where nothing ran in blocks, a sentence for what is no such number. Tables that went through other
+/// programs have `24.0`.
+fn blocks(text: &str) -> std::result::Result<Option<u64>, String> {
+    if ["", "N/A"].contains(&text) {
+        return Ok(None);
+    }
+    match text.parse::<f64>() {
+        Ok(count) if count.fract() == 0.0 && (0.0..=MOST_BLOCKS).contains(&count) => {
+            Ok((count > 0.0).then_some(count as u64))
+        }
+        _ => Err(format!("`{}` is no number of blocks", cut(text))),
     }
 }
 

@@ -131,6 +131,8 @@ fn what_only_one_side_has_is_told_with_its_share_of_the_time() {
     let comparison = Comparison::of(&listing("Ascend910B2"), measured);
     assert!(!comparison.agrees());
     assert!((comparison.covered_share - 0.75).abs() < 1e-12, "{}", comparison.covered_share);
+    // The convolution's 24 blocks are those of some that are expected; nothing is expected of the other type.
+    assert_eq!(comparison.same_blocks_share, Some(0.5));
     let row = |op: &str| comparison.types.iter().find(|row| row.op_type == op).unwrap();
     assert_eq!((row("Conv2D").count, row("GroupNormSilu").count), ([53.0, 1.0], [0.0, 1.0]));
 }
@@ -231,6 +233,7 @@ fn the_profile_of_a_tuning_agrees_wholly_with_the_listing() {
         assert!(comparison.agrees(), "{:?}", comparison.types);
         assert_eq!((comparison.runs, comparison.kernels[0]), (1, comparison.kernels[1]));
         assert!((comparison.agreeing_share - 1.0).abs() < 1e-12 && (comparison.covered_share - 1.0).abs() < 1e-12);
+        assert_eq!(comparison.same_blocks_share, Some(1.0));
         // The table has three decimals.
         assert!((comparison.us[0] - comparison.us[1]).abs() < 0.001 * listing.count as f64, "{:?}", comparison.us);
     }

@@ -427,7 +427,9 @@ mod tests {
             let mut node = Node::new("c", "Conv2D").with_inputs([x, filter]);
             let [strides, pads] = [1, 1].map(|n| Attr::Ints(vec![n; 4]));
             let attrs = [("strides", strides), ("pads", pads), ("groups", Attr::Int(groups))];
-            attrs.into_iter().for_each(|(name, value)| node.attrs.set(name, value));
+            for (name, value) in attrs {
+                node.attrs.set(name, value);
+            }
             let id = graph.add(node).unwrap();
             let values = Values::default();
             let call = Call::new(&graph, graph.node(id), &values);

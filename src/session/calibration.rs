@@ -37,7 +37,7 @@ mod tests {
 
     /// A calibration of the default part by which cube kernels take twice their time.
     fn write(path: &Path) {
-        let correction = Some(Correction { factor: 2.0, constant_us: 0.0, weight: 1.0 });
+        let correction = Some(Correction { factor: 2.0, constant_us: 0.0, weight: 1.0, from_us: 0.0 });
         let learned = Learned {
             problems: 9,
             rows: 9,
@@ -61,6 +61,7 @@ mod tests {
             doubts: Vec::new(),
             classes: BTreeMap::from([(Group::Cube, learned)]),
             known: None,
+            types: None,
         };
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, serde_json::to_string(&calibration).unwrap()).unwrap();

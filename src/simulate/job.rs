@@ -19,6 +19,7 @@ impl Job {
             schedule,
             missed: None,
             cache: None,
+            apart: None,
             places: None,
             unit: 1.0,
             plain: false,
@@ -34,20 +35,28 @@ impl Job {
         check_types(&workload, soc)?;
         let schedule = schedule(&case, &workload, soc)?;
         crate::workload::check(&workload, &schedule, soc)?;
-        let (cache, lying) = match case.cache()? {
+        let (cache, apart) = match case.cache()? {
             Some(Lies::All(cache)) => (Some(cache), None),
             Some(Lies::Missed(bytes)) => (None, Some(bytes)),
             None => (None, None),
         };
-        let missed = case.missed_bytes.or(lying);
+        let missed = case.missed_bytes;
         if missed.is_some_and(|bytes| !bytes.is_finite() || bytes < 0.0) {
             return Err(wrong("`missed_bytes`: it is no number of bytes"));
         }
-        let is_open = cache.is_none() && missed.is_none();
+        let is_open = cache.is_none() && apart.is_none() && missed.is_none();
         let places = case.places()?.or_else(|| (is_open && !case.is_exact()).then(|| constants(&workload)).flatten());
         let unit = if case.is_repository_row() { crate::sim::record::unit(soc) } else { 1.0 };
         let plain = case.has_plain_operands();
-        Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, plain, record: None })
+        Ok(Job { id: case.id, workload, schedule, missed, cache, apart, places, unit, plain, record: None })
+    }
+
+    /// Cuts its work as CANN would into so many blocks.
+    pub(super) fn put_on(&mut self, blocks: u64, soc: &Soc) -> Result<()> {
+        let schedule = in_blocks(&self.workload, blocks, soc)?;
+        crate::workload::check(&self.workload, &schedule, soc)?;
+        self.schedule = schedule;
+        Ok(())
     }
 }
 
@@ -67,13 +76,20 @@ fn schedule(case: &Case, workload: &Workload, soc: &Soc) -> Result<Schedule> {
     }
     match (&case.schedule, case.block_dim) {
         (Some(written), _) => tiling::read(written, workload, soc).map_err(wrong),
-        (None, Some(blocks)) if workload.is_cube() => deal::schedule(workload, blocks, soc),
-        (None, Some(blocks)) => match default_policy(workload, soc)? {
-            Schedule::Vector(s) => Ok(Schedule::Vector(on_blocks(s, workload, blocks, soc))),
-            cube @ Schedule::Cube(_) => Ok(cube),
-        },
+        (None, Some(blocks)) => in_blocks(workload, blocks, soc),
         (None, None) => default_policy(workload, soc),
     }
+}
+
+/// How CANN would cut the work into so many blocks.
+fn in_blocks(workload: &Workload, blocks: u64, soc: &Soc) -> Result<Schedule> {
+    if workload.is_cube() {
+        return deal::schedule(workload, blocks, soc);
+    }
+    Ok(match default_policy(workload, soc)? {
+        Schedule::Vector(s) => Schedule::Vector(on_blocks(s, workload, blocks, soc)),
+        cube @ Schedule::Cube(_) => cube,
+    })
 }
 
 /// The default vector schedule on another number of cores: tiles are cut anew from the larger or smaller

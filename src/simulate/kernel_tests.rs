@@ -50,6 +50,26 @@ fn convolution(dtype: &str, out_dtype: &str, blocks: u64, lanes: u64, out_blocks
 }
 
 #[test]
+fn where_each_operand_lies_is_told_of_a_kernel_alone_between_all_warm_and_all_cold() {
+    let answer = |op: &str, cache: Value| {
+        let x = json!({"shape": [1024, 4096], "dtype": "float32", "format": "ND"});
+        let y = json!({"shape": [1024, 4096], "dtype": "float16", "format": "ND"});
+        ask(&json!({"op": op, "soc": "Ascend910B2", "cache": cache, "inputs": [x, y], "outputs": [x]}))
+    };
+    for op in ["Add", "AddRmsNorm"] {
+        let us = |cache: Value| {
+            let answer = answer(op, cache);
+            assert_eq!(answer["context"], "alone", "{answer}");
+            answer["time_us"].as_f64().unwrap()
+        };
+        let [warm, cold] = ["warm", "cold"].map(|word| us(word.into()));
+        assert_eq!([us(json!(["warm", "warm"])), us(json!(["cold", "cold"])), us(json!(["cold"]))], [warm, cold, cold]);
+        let [small, large] = [json!(["warm", "cold"]), json!(["cold", "warm"])].map(us);
+        assert!(warm < small && small < large && large <= cold, "{op}: {warm} {small} {large} {cold}");
+    }
+}
+
+#[test]
 fn one_convolution_in_other_types_takes_the_cube_units_factor() {
     let half = cube_us(&convolution("float16", "float16", 16, 16, 16, 16));
     let whole = cube_us(&convolution("int8", "int32", 8, 32, 16, 16));
@@ -76,6 +96,22 @@ fn groups_of_a_convolution_show_in_its_filter() {
     // Four groups: a quarter of the products.
     let ratio = grouped(4) / grouped(16);
     assert!((0.22..0.35).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn what_lies_together_passes_as_one_whether_or_not_its_rows_fill_whole_blocks() {
+    for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
+        for op in ["Slice", "StridedSlice", "StridedSliceGrad", "Pad", "Tile"] {
+            let us = |row: u64| {
+                let [long, short] = [4, 2].map(|rows| tensor(&[rows, 8192, row], "float32", "ND"));
+                let grows = ["StridedSliceGrad", "Pad", "Tile"].contains(&op);
+                let [x, y] = if grows { [short, long] } else { [long, short] };
+                time(&case(op, soc, &[x], &[y]))
+            };
+            let [even, odd] = [16, 17].map(us);
+            assert!(odd < 1.1 * even, "{op} on {soc}: {even} {odd}");
+        }
+    }
 }
 
 #[test]

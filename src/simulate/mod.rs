@@ -16,7 +16,7 @@ mod tiling;
 pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
-use crate::sim::calibration::{Group, correction, group_of, own};
+use crate::sim::calibration::{Group, correction, group_of, near, own};
 use crate::sim::interval::{self, Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
@@ -40,6 +40,8 @@ pub struct Job {
     pub missed: Option<f64>,
     /// Where the case says all its operands to lie.
     pub cache: Option<Cache>,
+    /// Bytes of its inputs in device memory, where the case says of each where it lies.
+    pub apart: Option<f64>,
     /// Where the case says that its inputs lie.
     pub places: Option<Places>,
     /// Microseconds of the unit that the answer is in: rows of tiling repositories have one of their own.
@@ -71,6 +73,8 @@ struct Answer<'a> {
 
 /// What an answer says in place of the class where the calibration knows the very kernel.
 const KNOWN: &str = "known";
+/// What it says of one that others of its type alone correct.
+const TYPE: &str = "type";
 
 /// What a calibration did to a time.
 #[derive(Debug, Serialize)]
@@ -107,8 +111,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
     let (soc, part_note) = parts.of(parsed.soc())?;
     let (field_note, name_note) = (parsed.note(), notes::name(&parsed.op));
+    let is_dealt = parsed.is_dealt();
     let mut job = Job::of(parsed, soc)?;
-    let state_note = as_measured(soc, &mut job);
+    let state_note = as_measured(soc, &mut job, is_dealt)?;
     let prediction = job.predict(soc, &Constants::FITTED)?;
     let approximated = crate::sim::approximated(&job.workload);
     let model_note = (!approximated.is_empty()).then(|| {
@@ -127,7 +132,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
     let class = job.class();
-    let kernel = interval::Kernel::of(&job.workload, class, (model_us, bound), job.cache.is_some());
+    let kernel = interval::Kernel::of(&job.workload, class, (model_us, bound), job.is_apart());
     let interval = Interval::of(&kernel, soc);
     let calibration = corrected(soc, &job, model_us);
     to_json(&Answer {
@@ -144,16 +149,25 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     })
 }
 
-/// Has a kernel that the calibration knows priced where its operands lay when it was measured, unless its case says where they
-/// lie; answers what is to be said of that.
-fn as_measured(soc: &Soc, job: &mut Job) -> Option<String> {
-    let is_told = job.missed.is_some() || job.cache.is_some() || job.places.is_some() || job.record.is_some();
-    let missed = own(soc, &job.workload).filter(|_| !is_told)?.missed_bytes?;
-    job.missed = Some(missed);
-    Some(format!(
-        "the calibration measured this kernel with {missed:.0} bytes of its operands in device memory, and so it is priced; \
-         `cache` or `missed_bytes` say otherwise"
-    ))
+/// Has a kernel that the calibration knows priced where its operands lay and in the blocks that it ran in when it was measured,
+/// unless its case says where they lie, or how it is cut (then it is not `dealt`); answers what is to be said of that.
+fn as_measured(soc: &Soc, job: &mut Job, is_dealt: bool) -> Result<Option<String>> {
+    let Some(own) = own(soc, &job.workload).filter(|_| job.record.is_none()) else { return Ok(None) };
+    let is_told = job.missed.is_some() || job.cache.is_some() || job.apart.is_some() || job.places.is_some();
+    let (mut states, mut fields) = (Vec::new(), Vec::new());
+    if let Some(missed) = own.missed_bytes.filter(|_| !is_told) {
+        job.missed = Some(missed);
+        states.push(format!("with {missed:.0} bytes of its operands in device memory"));
+        fields.push("`cache` or `missed_bytes`");
+    }
+    if let Some(blocks) = own.block_dim.filter(|_| is_dealt) {
+        job.put_on(blocks, soc)?;
+        states.push(format!("in {blocks} blocks"));
+        fields.push("`block_dim` or `schedule`");
+    }
+    let (states, fields) = (states.join(" and "), fields.join(", and "));
+    Ok((!states.is_empty())
+        .then(|| format!("the calibration measured this kernel {states}, and so it is priced; {fields} say otherwise")))
 }
 
 /// What a calibration did to a time, where there is one.
@@ -161,7 +175,8 @@ fn corrected(soc: &Soc, job: &Job, model_us: f64) -> Option<Corrected> {
     let corrections = soc.corrections.as_ref()?;
     let is_known = job.record.is_none() && own(soc, &job.workload).is_some();
     let group = correction(soc, job.class()).and_then(|_| group_of(job.class())).map(Group::name);
-    let class = if is_known { Some(KNOWN) } else { group };
+    let of_type = job.record.is_none() && near(soc, &job.workload).is_some();
+    let class = if is_known { Some(KNOWN) } else { group.or(of_type.then_some(TYPE)) };
     Some(Corrected { file: corrections.file.display().to_string(), class, model_us })
 }
 
@@ -231,13 +246,19 @@ impl Job {
 
     /// What the time is one of: a kernel `alone`, where the case says what L2 holds, or one in a running `network`.
     pub fn context(&self) -> &'static str {
-        if self.cache.is_some() { "alone" } else { "network" }
+        if self.cache.is_some() || self.apart.is_some() { "alone" } else { "network" }
+    }
+
+    /// Whether its interval is that of kernels that were measured alone. Products whose operands are told one by one were measured
+    /// in a row of them.
+    pub fn is_apart(&self) -> bool {
+        (self.cache.is_some() || self.apart.is_some()) && !(self.workload.is_cube() && self.places.is_some())
     }
 
     /// Prices the job with these constants.
     pub fn predict(&self, soc: &Soc, constants: &Constants) -> Result<Prediction> {
         if let Some(record) = &self.record {
-            return Ok(crate::sim::record::price(record, soc)?.corrected(correction(soc, self.class())));
+            return Ok(crate::sim::record::price(record, soc)?.corrected(&correction(soc, self.class()).into()));
         }
         let prediction = self.model(soc, constants)?.predict(&self.schedule)?;
         let (time_us, model_us) = (prediction.time_us * self.unit, prediction.model_us * self.unit);
@@ -255,9 +276,10 @@ impl Job {
             Some(bytes) => model.with_missed(bytes),
             None => model,
         };
-        Ok(match &self.places {
-            Some(places) => model.with_operands(places),
-            None => model,
+        Ok(match (&self.places, self.apart) {
+            (Some(places), Some(bytes)) => model.with_each_placed(bytes, places),
+            (Some(places), None) => model.with_operands(places),
+            (None, _) => model,
         })
     }
 }

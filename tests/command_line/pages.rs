@@ -216,3 +216,17 @@ fn blocks_are_found_with_their_marks() {
     assert!(found.iter().map(|block| &block.mark).eq(&marks));
     assert!(blocks("```text\n$ aoe\n```\n")[0].hides_commands());
 }
+
+/// The table that `make accuracy` puts on a page.
+fn table_of_accuracy(page: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(Path::new(ROOT).join(page)).unwrap();
+    let inside = text.lines().skip_while(|line| *line != "<!-- the table of make accuracy -->").skip(1);
+    inside.take_while(|line| *line != "<!-- its end -->").map(str::to_owned).collect()
+}
+
+#[test]
+fn the_pages_that_carry_the_table_of_accuracy_carry_the_same() {
+    let table = table_of_accuracy("README.md");
+    assert!(table.len() > 20, "{table:?}");
+    assert_eq!(table, table_of_accuracy("docs/simulator.md"));
+}

@@ -35,6 +35,8 @@ mod model;
 mod names;
 mod repair;
 mod repeats;
+#[cfg(test)]
+mod seeds;
 mod settings;
 pub mod space;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::graph::{DataType, Format};
 use crate::search::Domain;
 use crate::soc::Soc;
 use crate::space::{OperatorSpace, carried_over, default_origin, default_policy};
-use crate::workload::{Conv, ConvKind, DefaultOrigin, Depth, Workload, check};
+use crate::workload::{Conv, ConvKind, DefaultOrigin, Depth, MatMul, Workload, check};
 use proptest::prelude::*;
 
 fn b2() -> Soc {
@@ -106,4 +106,21 @@ proptest! {
         let schedule = default_policy(&w, &b2()).unwrap();
         check(&w, &schedule, &b2()).unwrap();
     }
+}
+
+/// Nobody asks about a schedule where all can be recorded.
+#[test]
+fn where_all_schedules_can_be_recorded_none_is_refused() {
+    let product = Workload::MatMul(MatMul { trans_b: true, ..MatMul::new(384, 1000, 512) });
+    let (soc, mut rng) = (b2(), fastrand::Rng::with_seed(3));
+    let writable = Writable::of(&product, &soc);
+    assert!(writable.is_everything());
+    let space = OperatorSpace::new(&product, &soc).unwrap();
+    let found: Vec<_> = (0..60).filter_map(|_| space.sample_within(&mut rng, &mut 2000)).collect();
+    assert!(found.len() > 30, "{} of 60", found.len());
+    for configuration in found {
+        writable.check(&space.schedule(&configuration).unwrap()).unwrap();
+    }
+    let volume = Workload::Conv(volume([1, 16, 16], [4, 8, 8], 3, 1, false));
+    assert!(!Writable::of(&volume, &soc).is_everything());
 }

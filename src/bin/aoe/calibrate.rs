@@ -8,9 +8,10 @@ use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::kernels::{calibrate, percent};
 use aoe::session::simulation;
-use aoe::sim::calibration::{Calibration, Group, Known, Learned};
+use aoe::sim::calibration::{Calibration, Group, Known, Learned, Types};
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -91,6 +92,15 @@ fn tell(calibration: &Calibration, console: &Console) {
             percent(*error_before),
             percent(*error_after),
             problems.len() - corrected
+        );
+        console.notice("INFO", &said);
+    }
+    if let Some(Types { compared, error_before, error_after, of }) = &calibration.types {
+        let said = format!(
+            "types: error {} before, {} after, on {compared} kernels held out; {} operator types are corrected near the kernels of the profiles",
+            percent(*error_before),
+            percent(*error_after),
+            of.values().map(BTreeMap::len).sum::<usize>()
         );
         console.notice("INFO", &said);
     }

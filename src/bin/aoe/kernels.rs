@@ -135,7 +135,8 @@ fn listed(listing: &Listing) -> Vec<String> {
 
 /// The kernels beside those of a profile, by type.
 fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
-    let Comparison { files, runs, kernels, us: sums, agreeing_share, covered_share, types } = comparison;
+    let Comparison { files, runs, kernels, us: sums, agreeing_share, covered_share, same_blocks_share, types } =
+        comparison;
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let mut lines = vec![
@@ -159,10 +160,12 @@ fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
             percent(*covered_share)
         ),
     ];
+    let blocks = same_blocks_share.map(percent);
+    lines.extend(blocks.map(|share| format!("Blocks:  {share} of the kernels found run in as many as expected")));
     lines.extend(listing.calibration.as_ref().map(|by| format!("Predicted times corrected by {by}")));
     lines.push(String::new());
     let row = |row: &Row| {
-        let Row { op_type, count, us: time, agrees } = row;
+        let Row { op_type, count, us: time, agrees, same_blocks_share } = row;
         let verdict = match (count[0] > 0.0, count[1] > 0.0) {
             _ if *agrees => "agrees",
             (true, false) => "only expected",
@@ -171,7 +174,8 @@ fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
         };
         let ratio = if time.iter().all(|us| *us > 0.0) { format!("{:.2}", time[0] / time[1]) } else { String::new() };
         let [expected, found] = count.map(number);
-        [middle_cut(op_type, 40), expected, found, us(time[0]), us(time[1]), ratio, verdict.to_owned()]
+        let blocks = same_blocks_share.map(percent).unwrap_or_default();
+        [middle_cut(op_type, 40), expected, found, us(time[0]), us(time[1]), ratio, blocks, verdict.to_owned()]
     };
     let rows: Vec<_> = types.iter().map(row).collect();
     let (left, right) = (Align::Left, Align::Right);
@@ -182,6 +186,7 @@ fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
         ("predicted us", right),
         ("measured us", right),
         ("ratio", right),
+        ("same blocks", right),
         ("", left),
     ];
     lines.extend(table(columns, &rows));

@@ -64,6 +64,24 @@ pub(super) enum Held {
     Cold,
     /// All that fits, and nothing else is under way.
     Warm,
+    /// All but so many bytes, and nothing else is under way.
+    Apart(f64),
+}
+
+impl Held {
+    /// Whether nothing else is under way.
+    pub fn is_alone(self) -> bool {
+        matches!(self, Held::Cold | Held::Warm | Held::Apart(_))
+    }
+
+    /// Whether the kernel's code lies in device memory: with the operands that do, where nothing else is under way.
+    pub fn lacks_code(self) -> bool {
+        match self {
+            Held::Cold => true,
+            Held::Apart(missed) => missed > 0.0,
+            _ => false,
+        }
+    }
 }
 
 impl Machine {
@@ -154,7 +172,7 @@ impl Machine {
             Held::Recent if self.first => (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::Recent => self.constants.thrash_factor * (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::JustMade | Held::Warm => (distinct - self.l2_bytes).max(0.0),
-            Held::AllBut(missed) => missed,
+            Held::AllBut(missed) | Held::Apart(missed) => missed,
             Held::Cold => read + (written - self.constants.write_share * self.l2_bytes).max(0.0),
         };
         missed.min(distinct)
@@ -178,8 +196,7 @@ impl Machine {
         let again = (moved - distinct).max(0.0);
         let lost = if held == Held::Cold && read > c.write_share * self.l2_bytes { again } else { 0.0 };
         // In a network others share L2.
-        let alone = matches!(held, Held::Cold | Held::Warm);
-        let rate = if alone { self.l2_alone } else { self.l2_vector };
+        let rate = if held.is_alone() { self.l2_alone } else { self.l2_vector };
         let l2 = moved / (rate * cores / self.vectors_per_cube);
         norm([l2, (missed + lost) / hbm])
     }

@@ -29,7 +29,7 @@ pub use served::served_start_us;
 pub use vector::{missed_of_made, setups_us};
 pub use work::{Roofs, Work};
 
-use crate::soc::{Correction, Soc};
+use crate::soc::{Applied, Soc};
 use crate::workload::{Schedule, Workload};
 use aoe_base::status::{Error, Result};
 
@@ -51,9 +51,8 @@ pub struct Prediction {
 impl Prediction {
     /// The same, with the time that a calibration makes of it.
     #[must_use]
-    pub fn corrected(self, correction: Option<Correction>) -> Prediction {
-        let time_us = correction.map_or(self.model_us, |correction| correction.time_us(self.model_us));
-        Prediction { time_us, ..self }
+    pub fn corrected(self, correction: &Applied) -> Prediction {
+        Prediction { time_us: correction.time_us(self.model_us), ..self }
     }
 }
 
@@ -201,7 +200,7 @@ pub struct Model {
     fused_serial: f64,
     known: bool,
     /// What a calibration says of kernels like this.
-    correction: Option<Correction>,
+    correction: Applied,
 }
 
 /// A part of a kernel with its problem reduced to numbers.
@@ -245,7 +244,7 @@ impl Model {
             least: attention::Least::of(parts, soc, constants),
             fused_serial: constants.fused_serial_share,
             known,
-            correction: calibration::correction_of(soc, workload),
+            correction: calibration::applied(soc, workload),
         })
     }
 
@@ -296,6 +295,20 @@ impl Model {
         self.with_operands(&Places::new(vec![cache]))
     }
 
+    /// The same kernel with nothing else under way, so many bytes of its operands in device memory when it starts and all else in
+    /// L2: `places` say which.
+    #[must_use]
+    pub fn with_each_placed(self, bytes: f64, places: &Places) -> Model {
+        let mut model = self.with_missed(bytes);
+        if let Some(attention) = &mut model.attention {
+            attention.run_alone();
+        }
+        if let Piece::Vector(p) = &mut model.first {
+            p.lie_apart(bytes);
+        }
+        model.with_operands(places)
+    }
+
     /// The same cube kernel with its operands where they are said to lie: for who knows each of them.
     #[must_use]
     pub fn with_operands(mut self, places: &Places) -> Model {
@@ -326,7 +339,7 @@ impl Model {
     /// [`crate::workload::check`] does.
     pub fn predict(&self, schedule: &Schedule) -> Result<Prediction> {
         crate::workload::check(&self.workload, schedule, &self.soc)?;
-        Ok(self.times(schedule).prediction(self.known).corrected(self.correction))
+        Ok(self.times(schedule).prediction(self.known).corrected(&self.correction))
     }
 
     /// Prices a schedule that is known to be legal.

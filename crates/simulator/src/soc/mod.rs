@@ -9,7 +9,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use correction::{CorrectedBy, Correction, Corrections, Group, Own};
+pub use correction::{Applied, CorrectedBy, Correction, Corrections, Group, Near, Own};
 pub use source::Origin;
 
 use aoe_base::spelling::edit_distance;

@@ -199,3 +199,10 @@ fn ranges_hold_every_result() {
         }
     }
 }
+
+#[test]
+fn what_has_no_value_or_is_zero_alone_does_not_hold() {
+    assert!(!Range::NONE.may_hold() && !Range::point(Number::Integer(0)).may_hold());
+    assert!(Range::point(Number::Integer(3)).may_hold() && Range::ALL.may_hold());
+    assert!(Range::point(Number::Integer(0)).hull(Range::point(Number::Integer(-1))).may_hold());
+}

@@ -302,6 +302,16 @@ fn what_leaves_nothing_is_named() {
 }
 
 #[test]
+fn numbers_that_are_the_same_to_a_model_have_an_order_and_no_distance() {
+    let scale = |values: [i64; 3]| {
+        let space = Space::new(vec![integers("A", &values)], &[""; 0]).unwrap();
+        format!("{:?}", space.scale(0))
+    };
+    assert!(scale([1, 2, 4]).starts_with("Ordinal"));
+    assert!(!scale([1, 1 << 53, (1 << 53) + 1]).starts_with("Ordinal"));
+}
+
+#[test]
 fn up_to_six_values_are_named_and_of_more_the_ends() {
     let message = |values: &str| {
         let json = format!(r#"{{"parameters":[{{"name":"A","values":{values}}}],"constraints":["A > 99"]}}"#);
@@ -397,6 +407,7 @@ fn listing_is_given_up_only_where_it_is_hopeless() {
         other => panic!("{other:?}"),
     };
     assert!(!is_hopeless(&program(&places(8))), "40,320 orders of eight");
+    assert!(!is_hopeless(&program(&places(10))), "3,628,800 orders of ten take a few times what listing may");
     assert!(is_hopeless(&program(&places(16))), "10^13 orders of sixteen");
     assert!(!is_hopeless(&program(&scarce())), "no dive finds one of the few");
 }

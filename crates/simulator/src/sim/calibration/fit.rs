@@ -50,10 +50,14 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether the error falls by a twentieth.
+    pub fn is_better(&self) -> bool {
+        self.after < self.before * (1.0 - LEAST_GAIN)
+    }
+
     /// Whether the error falls, by more than chance would have it.
     pub fn is_gain(&self) -> bool {
-        let Verdict { before, after, doubt } = *self;
-        after < before * (1.0 - LEAST_GAIN) && before - after > SURE * doubt
+        self.is_better() && self.before - self.after > SURE * self.doubt
     }
 }
 
@@ -109,7 +113,10 @@ fn line(points: &[Point]) -> Correction {
 
 fn shrunk(points: &[Point], factor: f64, constant_us: f64) -> Correction {
     let problems = points.len() as f64;
-    Correction { factor, constant_us, weight: problems / (problems + BELIEF) }
+    // Without a constant all times get one factor.
+    let shortest = points.iter().map(|p| p.model_us).fold(f64::INFINITY, f64::min);
+    let from_us = if constant_us > 0.0 { shortest } else { 0.0 };
+    Correction { factor, constant_us, weight: problems / (problems + BELIEF), from_us }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ pub use fit::{FEWEST, LEAST_GAIN, Point, Verdict, fit, held_out};
 pub use source::{BESIDE_BANK, Source};
 
 use super::interval::Class;
-pub use crate::soc::{Correction, Group};
-use crate::soc::{Corrections, Own, Soc};
+use crate::soc::{Applied, Corrections, Own, Soc};
+pub use crate::soc::{Correction, Group, Near};
 use crate::workload::{Workload, canonical_json};
 use aoe_base::input_file;
 use aoe_base::status::{Error, Result};
@@ -68,6 +68,9 @@ pub struct Problem {
     /// Bytes of its operands that lay in device memory, as far as the profile's network tells; none where its kind tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_bytes: Option<f64>,
+    /// Blocks that it ran in, where the profile tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_dim: Option<u64>,
 }
 
 /// What was learned of single kernels.
@@ -89,6 +92,20 @@ impl Known {
     pub fn corrected(&self) -> usize {
         self.problems.iter().filter(|problem| problem.correction.weight > 0.0).count()
     }
+}
+
+/// What was learned of operator types: kernels say something of others of their type that take about as long.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Types {
+    /// Kernels whose type has another one, which tell whether types agree with themselves.
+    pub compared: usize,
+    /// Mean absolute error on them of what their class's correction makes.
+    pub error_before: f64,
+    /// And of what the others of their type taught.
+    pub error_after: f64,
+    /// The kernels, by class and type, in the order of their times.
+    pub of: BTreeMap<Group, BTreeMap<String, Vec<Near>>>,
 }
 
 /// A calibration as its file has it.
@@ -124,6 +141,9 @@ pub struct Calibration {
     /// Kernel by kernel, where the profiles show that launches of one agree better than the model with them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<Known>,
+    /// Type by type, where kernels of one agree better with each other than with the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub types: Option<Types>,
 }
 
 impl Calibration {
@@ -149,6 +169,12 @@ impl Calibration {
         if let Some(problem) = problems.into_iter().find(|problem| !problem.correction.is_sound()) {
             return Err(failed(format!("its correction of {} is none", problem.workload)));
         }
+        let types = calibration.types.iter().flat_map(|types| types.of.values()).flatten();
+        if let Some((op_type, _)) = types.into_iter().find(|(_, near)| !near.iter().all(Near::is_sound)) {
+            let [low, high] = [-Near::FARTHEST, Near::FARTHEST].map(f64::exp);
+            let fault = format!("model_us above 0 and a factor from {low:.3} to {high:.3} are expected");
+            return Err(failed(format!("a kernel of its type `{op_type}` is none: {fault}")));
+        }
         Ok(calibration)
     }
 
@@ -171,16 +197,41 @@ impl Calibration {
         self.check(soc)?;
         let groups = self.classes.iter().filter_map(|(group, learned)| Some((*group, learned.correction?)));
         let problems = self.known.iter().flat_map(|known| &known.problems);
-        let own = |problem: &Problem| Own { correction: problem.correction, missed_bytes: problem.missed_bytes };
+        let own = |&Problem { correction, missed_bytes, block_dim, .. }: &Problem| Own {
+            correction,
+            missed_bytes,
+            block_dim,
+        };
         let problems = problems.map(|problem| (problem.workload.to_string(), own(problem))).collect();
         let (part, date) = (self.part.clone(), self.date.clone());
-        Ok(Arc::new(Corrections { file, part, date, groups: groups.collect(), problems }))
+        let of_type = |(name, near): (&String, &Vec<Near>)| (name.clone(), near.as_slice().into());
+        let types = self.types.iter().flat_map(|types| &types.of);
+        let types = types.map(|(group, of)| (*group, of.iter().map(of_type).collect())).collect();
+        Ok(Arc::new(Corrections { file, part, date, groups: groups.collect(), types, problems }))
     }
 }
 
-/// The correction of this kernel on a part: its own where the calibration knows the kernel, else that of its class.
-pub fn correction_of(soc: &Soc, workload: &Workload) -> Option<Correction> {
-    own(soc, workload).map(|own| own.correction).or_else(|| correction(soc, Class::of(workload)))
+/// What corrects this kernel on a part: its own correction where the calibration knows the kernel, else that of its class and
+/// what others of its type say.
+pub fn applied(soc: &Soc, workload: &Workload) -> Applied {
+    if soc.corrections.is_none() {
+        return Applied::default();
+    }
+    match own(soc, workload) {
+        Some(own) => Some(own.correction).into(),
+        None => Applied { whole: correction(soc, Class::of(workload)), near: near(soc, workload) },
+    }
+}
+
+/// The kernels of its type that the calibration holds.
+pub fn near(soc: &Soc, workload: &Workload) -> Option<Arc<[Near]>> {
+    let of = soc.corrections.as_ref()?.types.get(&group_of(Class::of(workload))?)?;
+    of.get(&type_of(workload)).cloned()
+}
+
+/// The operator's type; of a fused kernel those of its parts.
+pub fn type_of(workload: &Workload) -> String {
+    workload.parts().iter().map(Workload::op_type).collect::<Vec<_>>().join("+")
 }
 
 /// The correction of this very kernel.
@@ -202,15 +253,18 @@ mod tests {
 
     #[test]
     fn whatever_is_priced_for_a_corrected_part_is_corrected_and_tells_the_time_before() {
-        let correction = Correction { factor: 3.0, constant_us: 1.0, weight: 1.0 };
+        let correction = Correction { factor: 3.0, constant_us: 1.0, weight: 1.0, from_us: 0.0 };
         let product = Workload::MatMul(MatMul::new(512, 512, 512));
         let corrections = |own: Option<Correction>| Corrections {
             file: "own.json".into(),
             part: "Ascend910B2".into(),
             date: "2026-01-02".into(),
             groups: [(Group::Cube, correction)].into(),
+            types: BTreeMap::new(),
             problems: own
-                .map(|correction| (canonical_json(&product).to_string(), Own { correction, missed_bytes: None }))
+                .map(|correction| {
+                    (canonical_json(&product).to_string(), Own { correction, missed_bytes: None, block_dim: None })
+                })
                 .into_iter()
                 .collect(),
         };
@@ -225,7 +279,8 @@ mod tests {
         assert_eq!((corrected.model_us, plain.model_us), (plain.time_us, plain.time_us));
         let other = Corrections { groups: [(Group::Vector, correction)].into(), ..corrections(None) };
         assert_eq!(price(Some(other)).time_us, plain.time_us, "it says nothing of products");
-        let both = price(Some(corrections(Some(Correction { factor: 5.0, constant_us: 0.0, weight: 1.0 }))));
+        let both =
+            price(Some(corrections(Some(Correction { factor: 5.0, constant_us: 0.0, weight: 1.0, from_us: 0.0 }))));
         assert!((both.time_us - 5.0 * plain.time_us).abs() < 1e-9 * both.time_us, "its own counts before its class's");
     }
 }

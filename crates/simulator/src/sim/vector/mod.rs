@@ -276,6 +276,11 @@ impl Problem {
         };
     }
 
+    /// Has so many bytes come from device memory, all else from L2, with nothing else under way.
+    pub(super) fn lie_apart(&mut self, bytes: f64) {
+        self.held = Held::Apart(bytes);
+    }
+
     /// What it computes and moves; behind another piece, only operands of its own are moved.
     pub(super) fn work(&self, follows: bool) -> Work {
         let bytes = if follows { self.beside_the_results() } else { self.read + self.written };
@@ -312,10 +317,10 @@ impl Problem {
         let us = |cycles: f64| cycles / self.mhz;
         let moved = self.read * again + self.written;
         let shared = self.machine.vector_memory_us(moved, self.read, self.written, self.held, cores);
-        let own = if self.held == Held::Cold { self.setup_us } else { 0.0 };
+        let own = if self.held.lacks_code() { self.setup_us } else { 0.0 };
         let begin = match self.held {
             _ if self.machine.first => 0.0,
-            Held::Cold | Held::Warm => c.vector_alone_us_c220,
+            held if held.is_alone() => c.vector_alone_us_c220,
             _ => c.vector_start_us_c220 + self.operands * c.operand_us_c220,
         };
         let start = self.machine.start_us(cores) + own + begin;
