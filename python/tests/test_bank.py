@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
 import threading
@@ -13,7 +14,7 @@ import pytest
 from conftest import LLAMA, RESNET50, ROOT, SURE, TRAINING
 
 import libaoe
-from libaoe import _native, _warned
+from libaoe import _native, _program, _warned
 
 PRODUCT = {"op": "MatMulV3", "m": 512, "k": 1024, "n": 2816, "dtype": "bfloat16"}
 
@@ -66,6 +67,17 @@ def test_a_whole_bank_without_the_part_that_is_meant_is_not_found(tmp_path: Path
         shutil.copy(STAND_INS / name, tmp_path)
     with libaoe.Bank(tmp_path, soc="Ascend910B1") as opened:
         assert {(record.op, record.part) for record in opened.records()} == {("matmul", "Ascend910B1_25")}
+
+
+def test_a_part_of_one_s_own_has_a_bank_of_its_name(tmp_path: Path) -> None:
+    part = json.loads(_program.run(["soc", "Ascend910B2"]))
+    (tmp_path / "mine.json").write_text(json.dumps(part))
+    assert libaoe.Bank(WHOLE, soc=str(tmp_path / "mine.json")).records("Add")
+    (tmp_path / "mine.json").write_text(json.dumps({**part, "name": "Mine1"}))
+    with pytest.raises(libaoe.NotFound, match="holds nothing of Mine1: there is Ascend910B2"):
+        libaoe.Bank(WHOLE, soc=str(tmp_path / "mine.json"))
+    with pytest.raises(libaoe.FileError, match="soc=.*none.json"):
+        libaoe.Bank(WHOLE, soc=str(tmp_path / "none.json"))
 
 
 def damaged(folder: Path) -> "tuple[Path, int]":
