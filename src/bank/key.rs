@@ -79,4 +79,13 @@ mod tests {
             assert_eq!(*key, Key::new(bytes(number).into_bytes()));
         }
     }
+
+    #[test]
+    fn keys_of_a_file_lie_one_behind_the_other() {
+        let mut maker = KeyMaker::default();
+        let keys: Vec<_> = (0..1000_u64).map(|number| maker.key(&number.to_le_bytes().repeat(24))).collect();
+        for pair in keys.windows(2) {
+            assert_eq!(pair[0].bytes().as_ptr_range().end, pair[1].bytes().as_ptr());
+        }
+    }
 }

@@ -202,6 +202,8 @@ mod tests {
             ("\u{feff}{ \r\n}\n", Kind::Unified),
             ("{}\n{}\n", Kind::Unknown),
             ("{\"a\":1}", Kind::Unknown),
+            ("{\"a\":[1]}", Kind::Unknown),
+            ("{\"a\":[{\n{\"147a614a52c16e26607b8ac067296555\": [{\"knowledge\": {}}]}\n", Kind::Unified),
             ("[1,2]", Kind::Unknown),
             ("\u{1}\u{2}binary", Kind::Unknown),
             ("{\"soc_cores\":\"A_8\",\"id\":1,\"info_dict\":{}}", Kind::Records),

@@ -7,6 +7,7 @@ use super::kernel::{Kernel, Stated};
 use super::{attention, conv, indexed, product, transpose};
 use crate::graph::Format;
 use crate::graph::op::{self, Kind};
+use crate::lower::collapse;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Move, Operand, Reduce, Vector, Workload};
@@ -128,12 +129,11 @@ fn stated_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, 
     let rank = x.shape.len();
     let at = |axis: i64| usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&a| a < rank);
     let axes = axes?.iter().map(|&axis| at(axis)).collect::<Option<Vec<_>>>()?;
-    let (first, last) = (*axes.iter().min()?, *axes.iter().max()?);
-    if !kinds.contains(&op::kind(op)) {
+    if axes.is_empty() || !kinds.contains(&op::kind(op)) {
         return None;
     }
-    let volume = |sizes: &[u64]| sizes.iter().fold(1u64, |n, &d| n.saturating_mul(d));
-    Some((volume(&x.shape[..first]), volume(&x.shape[first..=last]), volume(&x.shape[last + 1..])))
+    let reduced: Vec<bool> = (0..rank).map(|axis| axes.contains(&axis)).collect();
+    collapse::rows(&x.shape, &reduced).map(<(u64, u64, u64)>::from)
 }
 
 /// Movement of data, with the bytes that stay together where that is less than a row of blocks.
@@ -358,5 +358,5 @@ fn rows(op: &str, kernel: &Kernel, stated: &Stated) -> Option<(u64, u64, u64)> {
     let kept = kernel.outputs.iter().map(Operand::elements).max().unwrap_or(1).min(total).max(1);
     let keeps_last = kernel.outputs.iter().any(|o| o.shape.last() == Some(&last) && o.elements() > 1);
     let axis = (total / kept).max(1);
-    Some(if x.format == Format::Nd && !keeps_last && kept > 1 { (kept, axis, 1) } else { (1, axis, kept.max(BLOCK)) })
+    Some(if x.format == Format::Nd && !keeps_last { (kept, axis, 1) } else { (1, axis, kept.max(BLOCK)) })
 }

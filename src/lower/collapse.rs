@@ -48,7 +48,7 @@ fn pad(operand: &[u64], whole: &[u64]) -> Option<Vec<u64>> {
 /// A reduction as independent rows, reduced elements, and contiguous lanes below the last reduced axis.
 ///
 /// `None` when a product overflows.
-pub(super) fn rows(dims: &[u64], reduced: &[bool]) -> Option<[u64; 3]> {
+pub(crate) fn rows(dims: &[u64], reduced: &[bool]) -> Option<[u64; 3]> {
     let (mut outer, mut axis, mut inner) = (1u64, 1u64, 1u64);
     for (&size, &gone) in dims.iter().zip(reduced) {
         if size == 1 {

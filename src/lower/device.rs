@@ -3,7 +3,7 @@
 //! as it can work in it. Everything else is plain.
 
 use super::cube::reads_image;
-use super::layout::DeviceLayout;
+use super::layout::{self, DeviceLayout};
 use super::tensors::{self, Layouts, Read, Source};
 use super::{Lowered, is_known};
 use crate::graph::infer::conv::Convolution;
@@ -40,13 +40,15 @@ impl Layouts {
         let desc = graph.desc(port);
         let format = input_format(graph, node, port, self.works);
         let as_stated = || desc.shape.known().map(<[i64]>::to_vec);
-        // How the filters of several groups share blocks is the compiler's.
-        let is_stated = || node.attrs.int("groups").is_some_and(|groups| groups != 1);
-        let is_implied = || Convolution::implied_groups(&Call::new(graph, node, &Values::default())).is_some();
-        let is_one_group = || !node.op_type.starts_with("Depthwise") && !is_stated() && !is_implied();
+        let convolution = || match op::kind(&node.op_type) {
+            Kind::Conv(pass) => Convolution::of(&Call::new(graph, node, &Values::default()), pass).ok()?,
+            _ => None,
+        };
         let dims = match format {
-            Format::FractalZ | Format::FractalZ3d if is_one_group() => self.works.stored_filter(desc, stored),
-            Format::FractalZ | Format::FractalZ3d => as_stated(),
+            Format::FractalZ | Format::FractalZ3d => match convolution().filter(|conv| conv.groups > 1) {
+                Some(grouped) => layout::stored_groups(&grouped, stored),
+                None => self.works.stored_filter(desc, stored),
+            },
             _ if format == desc.format => as_stated(),
             _ => self.works.stored(desc, stored),
         };

@@ -1,5 +1,6 @@
 //! Layouts on the device: which shapes are free views of one another in each, and which operators can work in it.
 
+use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::dim::Reason;
 use crate::graph::infer::window::Layout as ImageLayout;
 use crate::graph::infer::{Call, norm, reduce};
@@ -24,6 +25,19 @@ const EDGE: i64 = 16;
 /// Elements in a block: 32 bytes (facts: C0). float32 keeps the blocks of the float16 that the cube works on.
 fn block(dtype: DataType) -> i64 {
     if dtype.bits() <= 8 { 2 * EDGE } else { EDGE }
+}
+
+/// The sizes in which CANN stores the filters of several groups, as `FRACTAL_Z`: as many groups lie beside each other as
+/// it takes that their channels fill whole blocks, and what is between them is zero.
+pub fn stored_groups(conv: &Convolution, stored: DataType) -> Option<Vec<i64>> {
+    let c0 = block(stored);
+    let [channels, filters] = [conv.cin, conv.cout].map(|all| all / conv.groups);
+    // The least number of times that a size fills blocks of a power of two.
+    let fills = |size: i64, of: i64| of >> size.trailing_zeros().min(of.trailing_zeros());
+    let beside = fills(channels, c0).max(fills(filters, EDGE)).min(conv.groups);
+    let depth = conv.axes.iter().try_fold(blocks(conv.groups, beside), |k, axis| k.checked_mul(axis.kernel))?;
+    let depth = depth.checked_mul(blocks(beside.checked_mul(channels)?, c0))?;
+    Some(vec![depth, blocks(beside.checked_mul(filters)?, EDGE), EDGE, c0])
 }
 
 /// Blocks of so many elements that hold a size.
@@ -283,8 +297,11 @@ fn is_image(from: &[i64], to: &[i64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::DeviceLayout::{self, Channels, Fractals, Plain};
-    use super::EDGE;
-    use crate::graph::{DataType, Format, Shape, TensorDesc};
+    use super::{EDGE, stored_groups};
+    use crate::graph::infer::conv::Convolution;
+    use crate::graph::infer::{Call, Values};
+    use crate::graph::op::ConvPass;
+    use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, Shape, TensorDesc};
     use proptest::prelude::*;
 
     /// The elements of a tensor in the order in which they lie on the device, padding as `None`.
@@ -377,9 +394,12 @@ mod tests {
         }
     }
 
+    fn desc(format: Format, dims: &[i64]) -> TensorDesc {
+        TensorDesc { format, ..TensorDesc::new(DataType::Float16, Shape::new(dims)) }
+    }
+
     #[test]
     fn sizes_are_those_of_canns_formats() {
-        let desc = |format, dims: &[i64]| TensorDesc { format, ..TensorDesc::new(DataType::Float16, Shape::new(dims)) };
         let image = desc(Format::Nchw, &[2, 40, 7, 9]);
         assert_eq!(Channels(1).stored(&image, DataType::Float16).unwrap(), [2, 3, 7, 9, 16]);
         assert_eq!(Channels(1).stored(&image, DataType::Int8).unwrap(), [2, 2, 7, 9, 32]);
@@ -393,6 +413,35 @@ mod tests {
         assert_eq!(filter(1, Format::Dhwcn, &[2, 3, 5, 40, 64]), [90, 4, 16, 16]);
         assert_eq!(filter(1, Format::Nd, &[64, 40, 3, 5]), [45, 4, 16, 16]);
         assert_eq!(filter(3, Format::Nd, &[3, 5, 40, 64]), [45, 4, 16, 16]);
+    }
+
+    #[test]
+    fn filters_of_groups_share_blocks_until_their_channels_fill_them() {
+        // [groups, channels of an image, filters, taps of an axis] as CANN stores them.
+        let sizes = |groups: i64, channels: i64, filters: i64, kernel: i64| {
+            let mut graph = Graph::new("g");
+            let of = |dims: &[i64]| desc(Format::Nchw, dims);
+            let x = graph.add_input("x", of(&[1, channels, 8, 8])).unwrap();
+            let filter = [filters, channels / groups, kernel, kernel];
+            let filter = graph.add_const("f", of(&filter), Constant::Opaque).unwrap();
+            let mut node = Node::new("c", "Conv2D").with_inputs([x, filter]);
+            let [strides, pads] = [1, 1].map(|n| Attr::Ints(vec![n; 4]));
+            let attrs = [("strides", strides), ("pads", pads), ("groups", Attr::Int(groups))];
+            attrs.into_iter().for_each(|(name, value)| node.attrs.set(name, value));
+            let id = graph.add(node).unwrap();
+            let values = Values::default();
+            let call = Call::new(&graph, graph.node(id), &values);
+            let read = Convolution::of(&call, ConvPass::Forward).unwrap().unwrap();
+            stored_groups(&read, DataType::Float16).unwrap()
+        };
+        // Sixteen groups of one channel fill a block; the last of five are eight.
+        assert_eq!(sizes(72, 72, 72, 3), [5 * 9, 1, 16, 16]);
+        // AlexNet: 48 channels are three blocks, and 128 filters eight.
+        assert_eq!(sizes(2, 96, 256, 5), [2 * 3 * 25, 8, 16, 16]);
+        // Four groups of 12 channels and 20 filters: 48 and 80.
+        assert_eq!(sizes(8, 96, 160, 3), [2 * 3 * 9, 5, 16, 16]);
+        // There are no more than three groups: 36 channels of 48, 60 filters of 64.
+        assert_eq!(sizes(3, 36, 60, 1), [3, 4, 16, 16]);
     }
 
     #[test]

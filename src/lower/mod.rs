@@ -7,7 +7,7 @@
 
 mod batch;
 mod before;
-mod collapse;
+pub(crate) mod collapse;
 mod conversion;
 mod cube;
 mod device;

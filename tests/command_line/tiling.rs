@@ -2,14 +2,19 @@
 //! there.
 
 use serde_json::Value;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 const CASE: &str = r#"{"id":1,"op":"MatMulV3","m":4096,"k":4096,"n":4096,"trans_b":true}"#;
 
 fn feed(arguments: &[&str], cases: &str) -> Output {
+    run("tiling", arguments, cases)
+}
+
+fn run(command: &str, arguments: &[&str], cases: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_aoe"))
-        .arg("tiling")
+        .arg(command)
         .args(arguments)
         .env_clear()
         .stdin(Stdio::piped())
@@ -50,6 +55,40 @@ fn the_part_decides() {
     assert_eq!(cores(&["--soc_version=Ascend910B4"]), 20);
     assert_eq!(cores(&["--soc_version=Ascend910B2", "--aicore_num=12"]), 12);
     assert_eq!(cores(&["--soc_version=Ascend910B2", "--soc_set=ai_core_cnt=8"]), 8);
+}
+
+/// Reductions whose kept axes lie between, or of which nothing is kept, and transposes of equal sizes.
+const VECTOR_CASES: [(&str, &str, &str, &str); 9] = [
+    ("ReduceSum", "[380000]", "[1]", r#""axes":[0]"#),
+    ("ReduceSum", "[1,393216]", "[1]", r#""axes":[0,1]"#),
+    ("ReduceMeanD", "[27,17,180,51]", "[1,1,180,1]", r#""axes":[0,1,3]"#),
+    ("ReduceMax", "[54,142,8,1]", "[142,1]", r#""axes":[0,2]"#),
+    ("ReduceSum", "[3,92,33,38]", "[1,92,1,38]", r#""axes":[0,2]"#),
+    ("ReduceMax", "[10,10,4]", "[10,1,1]", r#""axes":[1,2]"#),
+    ("Transpose", "[54,5,5]", "[5,54,5]", r#""perm":[1,0,2]"#),
+    ("TransposeV2", "[39,7,23]", "[7,23,39]", r#""perm":[1,2,0]"#),
+    ("TransposeV2", "[8,128,12,64]", "[8,12,128,64]", r#""perm":[0,2,1,3]"#),
+];
+
+#[test]
+fn the_default_that_is_priced_has_the_cores_of_the_default_that_is_told() {
+    let mut cases = String::new();
+    for dtype in ["float16", "float"] {
+        for (op, from, to, attribute) in VECTOR_CASES {
+            let operand = |shape| format!(r#"[{{"shape":{shape},"dtype":"{dtype}"}}]"#);
+            let (x, y) = (operand(from), operand(to));
+            writeln!(cases, r#"{{"op":"{op}","inputs":{x},"outputs":{y},"attrs":{{{attribute}}}}}"#).unwrap();
+        }
+    }
+    let part = ["--soc_version=Ascend910B2"];
+    let (told, priced) = (answers(&feed(&part, &cases)), answers(&run("simulate", &part, &cases)));
+    assert_eq!((told.len(), priced.len()), (18, 18));
+    for (case, (told, priced)) in cases.lines().zip(told.iter().zip(&priced)) {
+        assert_eq!(told["default"], "public", "{case}: {told}");
+        // More blocks may be launched than there are cores.
+        let cores = told["knowledge"]["blockDim"].as_u64().unwrap().min(48);
+        assert_eq!(priced["schedule"]["cores"].as_u64(), Some(cores), "{case}: {told} {priced}");
+    }
 }
 
 #[test]

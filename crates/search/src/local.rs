@@ -53,7 +53,7 @@ impl Moves {
     }
 
     /// The next move from a trial: a parameter, how far, and whether up.
-    fn next(&mut self, id: u64) -> Option<(usize, u32, bool)> {
+    pub fn next(&mut self, id: u64) -> Option<(usize, u32, bool)> {
         let done = self.done.entry(id).or_insert(0);
         let both_ways = 2 * self.active.len();
         let distance = *DISTANCES.get(done.checked_div(both_ways)?)?;

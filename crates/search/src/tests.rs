@@ -1,3 +1,5 @@
+use super::legal::Legal;
+use super::local::Moves;
 use super::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -406,6 +408,54 @@ fn where_all_fails_a_choice_does_not_cost_ever_more() {
         let samples = domain.samples.load(Ordering::Relaxed);
         assert!(samples <= 110, "{samples} samples for a hundred choices by {algorithm:?}");
     }
+}
+
+/// Three points make no model: what they cost has no say in what is tried next, and a fourth has.
+#[test]
+fn until_four_trials_have_a_cost_no_model_chooses() {
+    let asks = |measured: usize| {
+        let domain = Modular::everything(&[12; 4]);
+        let mut search = Search::new(&domain, settings(Algorithm::Bayesian, 3, 40)).unwrap();
+        let mut asked = Vec::new();
+        while let Some(trial) = search.ask() {
+            let cost = bowl(&domain.sizes, &trial.configuration);
+            let outcome = if asked.len() < measured { Outcome::Cost(cost) } else { Outcome::Failed };
+            asked.push(trial.configuration);
+            search.tell(trial.id, outcome).unwrap();
+        }
+        asked
+    };
+    let none = asks(0);
+    for measured in 1..4 {
+        assert_eq!(asks(measured), none, "{measured} measured");
+    }
+    assert_ne!(asks(4), none);
+}
+
+#[test]
+fn more_is_listed_where_a_choice_may_take_its_time() {
+    let listed = |settings: Settings, sizes: &[u32]| {
+        let search = Search::new(Modular::everything(sizes), settings).unwrap();
+        matches!(search.legal, Legal::Listed { .. })
+    };
+    let (dear, cheap) = (settings(Algorithm::Auto, 1, 10), hurried(Algorithm::Auto, 1, 10));
+    assert!(listed(dear.clone(), &[1 << 9, 1 << 8]) && !listed(dear, &[(1 << 17) + 1]));
+    assert!(listed(cheap.clone(), &[1 << 5, 1 << 5]) && !listed(cheap, &[(1 << 10) + 1]));
+}
+
+/// Of each distance a trial is moved in every parameter that has another value, up and down, once; then of the next.
+#[test]
+fn from_a_trial_every_move_is_tried_once_and_the_nearest_first() {
+    for trial in [0, 1, 2, 5] {
+        let mut moves = Moves::new(&Modular::everything(&[40, 1, 40, 40]));
+        for distance in [1, 2, 4, 8, 16] {
+            let round: HashSet<_> = (0..6).map(|_| moves.next(trial).unwrap()).collect();
+            let all = [0, 2, 3].map(|parameter| [true, false].map(|up| (parameter, distance, up)));
+            assert_eq!(round, all.concat().into_iter().collect(), "trial {trial}");
+        }
+        assert_eq!(moves.next(trial), None);
+    }
+    assert_eq!(Moves::new(&Modular::everything(&[1, 1])).next(0), None);
 }
 
 #[test]

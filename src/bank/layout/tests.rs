@@ -154,6 +154,24 @@ fn bytes_that_are_no_key_are_refused() {
     }
 }
 
+#[test]
+fn keys_without_a_field_differ_in_the_others_alone() {
+    let matmul = layout("MatMulV3");
+    let of = |changes: Value| {
+        let mut info = known_info();
+        info.extend(changes.as_object().unwrap().clone());
+        matmul.pack(&info).unwrap().bytes().to_vec()
+    };
+    let known = of(json!({}));
+    let without = |key: &[u8], names: &[&str]| matmul.without(key, names.iter().copied());
+    assert_eq!(without(&known, &["m", "bias_flag"]), Some(of(json!({"m": 0, "bias_flag": false}))));
+    let (other_m, other_k) = (of(json!({"m": 7, "bias_flag": true})), of(json!({"k": 7})));
+    assert_eq!(without(&other_m, &["bias_flag", "m"]), without(&known, &["m", "bias_flag"]));
+    assert_ne!(without(&other_k, &["m"]), without(&known, &["m"]));
+    assert_eq!(without(&known, &[]).as_deref(), Some(&known[..]));
+    assert_eq!((without(&known[1..], &["m"]), without(&known, &["future"])), (None, None));
+}
+
 fn any_value(field: &Field) -> BoxedStrategy<Value> {
     match field.kind {
         FieldType::I64 => any::<i64>().prop_map(Value::from).boxed(),

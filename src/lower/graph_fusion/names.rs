@@ -1,4 +1,5 @@
-//! The operator types that a part's compiler gives to products, which decide whose kernel and whose bank they have.
+//! The operator types that a part's compiler gives to products and convolutions, which decide whose kernel and whose
+//! bank they have.
 
 use super::rewrite::Fusion;
 use crate::graph::{Attr, DataType, NodeId, Port, Shape, TensorDesc};
@@ -18,6 +19,21 @@ impl Fusion<'_> {
         }
         let name = if node.op_type.starts_with("Batch") { "BatchMatMulV3" } else { "MatMulV3" };
         self.rename(id, name);
+        Some(true)
+    }
+
+    /// `Conv2D`, `Conv3D` -> version 2, written in AscendC: float types. In bfloat16 the bias of a volume is float32 there.
+    pub(super) fn second_version(&mut self, id: NodeId) -> Option<bool> {
+        let node = self.graph.node(id);
+        let dtype = |input: usize| Some(self.graph.desc(node.input(input)?).dtype);
+        let x = dtype(0)?;
+        let float = matches!(x, DataType::Float16 | DataType::Bfloat16 | DataType::Float);
+        let is_volume = node.op_type == "Conv3D";
+        let wide = dtype(2).is_none_or(|bias| bias == DataType::Float);
+        if !float || is_volume && x == DataType::Bfloat16 && !wide {
+            return Some(false);
+        }
+        self.rename(id, if is_volume { "Conv3DV2" } else { "Conv2DV2" });
         Some(true)
     }
 

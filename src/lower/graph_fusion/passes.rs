@@ -89,6 +89,9 @@ pub(super) static PASSES: &[Pass] = &[
     pass("BatchMatMulToBatchMatmulV3FusionPass", &[P950], &["BatchMatMul", "BatchMatMulV2"], |f, id| {
         f.third_version(id)
     }),
+    pass("Conv2dToConv2dV2FusionPass", &[P950], &["Conv2D"], |f, id| f.second_version(id)),
+    // On the 950 only for sizes that are not known, and those are no networks to tune.
+    pass("Conv3dToConv3dV2FusionPass", &[P910B, A3], &["Conv3D"], |f, id| f.second_version(id)),
 ];
 
 /// Reductions whose kernel has its axes as an attribute.

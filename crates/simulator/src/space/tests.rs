@@ -1,7 +1,9 @@
+use super::cube::{Limits, Tiling};
 use super::samples::{socs, workload};
 use super::{OperatorSpace, carried_over, default_policy};
 use crate::soc::Soc;
-use crate::workload::{Conv, CubeSchedule, L1Tile, MatMul, Schedule, VectorSchedule, VectorTemplate, Workload, check};
+use crate::workload::{Conv, ConvKind, CubeSchedule, Depth, L1Tile, LoopOrder, MatMul, Schedule, VectorSchedule};
+use crate::workload::{VectorTemplate, Workload, check};
 use aoe_search::Domain;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -161,6 +163,61 @@ fn a_tiling_is_carried_to_its_own_shape_unchanged() {
     }
     // A core task of uneven size is dealt out anew.
     assert!(all > 100 && 10 * same >= 4 * all, "{same} of {all}");
+}
+
+/// A block that is a whole product needs room for two of each of its panels, or it is an operand that stays.
+#[test]
+fn a_block_that_is_a_whole_product_leaves_room_for_two_of_each_panel() {
+    let workload = Workload::MatMul(MatMul::new(128, 128, 128));
+    let whole = [("tilingEnable", 0), ("baseK", 128), ("singleCoreK", 128), ("fullLoad", 0), ("baseM", 128)];
+    let whole = [&whole[..], &[("baseN", 128), ("singleCoreM", 128), ("singleCoreN", 128)]].concat();
+    let is_open = |l1_size: u64| {
+        let soc = Soc { l1_size, ..Soc::find("Ascend950PR_9589").unwrap() };
+        let space = OperatorSpace::new(&workload, &soc).unwrap();
+        let index = |(parameter, (name, value)): (&super::Parameter, &(&str, u64))| {
+            assert_eq!(parameter.name, *name);
+            parameter.values.iter().position(|v| v == value).unwrap() as u32
+        };
+        let prefix: Vec<u32> = space.parameters().iter().zip(&whole).map(index).collect();
+        (1..=prefix.len()).all(|length| space.may_extend(&prefix[..length]))
+    };
+    // Two panels of 32 KiB, twice.
+    assert!(is_open(128 << 10) && !is_open((128 << 10) - 1));
+}
+
+/// Without L2 tiles there is no order of them, and one way to write that.
+#[test]
+fn an_order_of_l2_tiles_is_there_where_they_are() {
+    let soc = Soc::find("Ascend950PR_9589").unwrap();
+    let matmul = MatMul::new(2048, 512, 2048);
+    let (shape, limits) = (matmul.cube(), Limits::new(&matmul.cube(), &soc));
+    let Schedule::Cube(default) = default_policy(&Workload::MatMul(matmul), &soc).unwrap() else { panic!("a product") };
+    let order = |m_tiles, n_tiles| {
+        let mut tiling = Tiling::from_schedule(&default, &shape).unwrap();
+        (tiling.l2_m_tiles, tiling.l2_n_tiles, tiling.l2_order) = (m_tiles, n_tiles, LoopOrder::NFirst);
+        tiling.make_canonical(&shape, &limits);
+        tiling.l2_order
+    };
+    assert_eq!((order(1, 1), order(2, 2)), (LoopOrder::MFirst, LoopOrder::NFirst));
+}
+
+#[test]
+fn a_tiling_of_a_volume_is_the_nearest_to_itself() {
+    let volume = Conv {
+        batch: 2 * 8,
+        cin: 64 * 3,
+        format: aoe_graph::Format::Ndc1hwc0,
+        depth: Some(Depth { input: 8, output: 8, kernel: 3, stride: 1, pads: [1, 1], dilation: 1 }),
+        ..Conv::image(ConvKind::Forward, 2, [64, 128], 28, 3)
+    };
+    let (workload, soc) = (Workload::Conv(volume), Soc::find("Ascend910B2").unwrap());
+    let space = OperatorSpace::new(&workload, &soc).unwrap();
+    let mut rng = fastrand::Rng::with_seed(5);
+    let walked: Vec<_> = (0..40).filter_map(|_| walk(&space, &mut rng)).collect();
+    assert!(walked.len() > 20, "{} of 40 walks end", walked.len());
+    for configuration in walked {
+        assert_eq!(space.nearest(&space.schedule(&configuration).unwrap()), Some(configuration));
+    }
 }
 
 #[test]

@@ -106,6 +106,7 @@ fn vectors() -> Vec<Workload> {
         Workload::Reduce(reduce("SoftmaxV2", [64 * 512, 48, 1], [64, 512, 48])),
         Workload::Reduce(reduce("ReduceSum", [64, 512, 48], [64, 1, 48])),
         Workload::Reduce(reduce("ReduceMaxD", [1, 64, 512 * 48], [1, 512, 48])),
+        Workload::Reduce(reduce("ReduceMeanD", [512, 64 * 48, 1], [1, 512, 1])),
     ]
 }
 

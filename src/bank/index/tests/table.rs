@@ -97,3 +97,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn values_are_counted_by_their_length_up_to_the_longest() {
+    let mut packed = Packed::default();
+    for length in [0, 3, 3, 128, 129] {
+        packed.push_text(b"key", &vec![b'x'; length]);
+    }
+    let mut lengths = vec![1];
+    packed.add_lengths(&mut lengths);
+    assert_eq!((lengths.len(), lengths.iter().sum::<u32>()), (129, 5), "one was there, and one is too long");
+    assert_eq!((lengths[0], lengths[3], lengths[128]), (2, 2, 1));
+}

@@ -29,11 +29,26 @@ fn a_convolution_with_as_many_groups_as_channels_is_a_depthwise_one_on_every_par
         for stated in [16, 1] {
             assert_eq!(on(&grouped(16, stated), part), ["DepthwiseConv2D"], "{part}");
         }
+        let own = if part == "Ascend950PR_9589" { "Conv2DV2" } else { "Conv2D" };
         for stated in [4, 1] {
-            assert_eq!(on(&grouped(4, stated), part), ["Conv2D"], "{part}");
+            assert_eq!(on(&grouped(4, stated), part), [own], "{part}");
         }
     }
     assert_eq!(types(&grouped(16, 16).fused_on("Ascend910B2", &Switches::closed())), ["Conv2D"]);
+}
+
+#[test]
+fn convolutions_have_the_name_of_the_part_s_kernel() {
+    let mut images = Line::new(&[2, 16, 8, 8]);
+    images.conv("c", 16, 16, 3);
+    let mut volumes = Line::new(&[2, 16, 8, 8, 8]);
+    let filter = volumes.weight("filter", &[16, 16, 3, 3, 3]);
+    let [strides, pads] = [(1, 5), (0, 6)].map(|(n, count)| Attr::Ints(vec![n; count]));
+    let attrs = [("strides", strides), ("pads", pads), ("data_format", text("NCDHW"))];
+    volumes.then("c", "Conv3D", &[filter], &attrs);
+    let names = PARTS.map(|part| [on(&images, part).concat(), on(&volumes, part).concat()]);
+    let [first, second, fifth] = [["Conv2D", "Conv3D"], ["Conv2D", "Conv3DV2"], ["Conv2DV2", "Conv3D"]];
+    assert_eq!(names, [first, first, second, fifth]);
 }
 
 #[test]
@@ -109,7 +124,7 @@ fn a_convolution_over_all_of_its_image_is_a_fully_connection() {
         assert_eq!(on(&squeezed(7, 7), part), ["FullyConnection", "Relu"], "{part}");
         assert_eq!(on(&squeezed(7, 3), part), ["Conv2D", "Relu"], "{part}");
     }
-    assert_eq!(on(&squeezed(1, 1), "Ascend950PR_9589"), ["Conv2D", "Relu"]);
+    assert_eq!(on(&squeezed(1, 1), "Ascend950PR_9589"), ["Conv2DV2", "Relu"]);
     // SiLU: the convolution has two readers.
     let mut twice = Line::new(&[2, 16, 1, 1]);
     twice.conv("c", 16, 32, 1);

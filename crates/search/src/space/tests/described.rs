@@ -189,6 +189,27 @@ fn a_walked_group_finds_its_few_combinations() {
     assert!(space.may_extend(&[3, 5]) && !space.may_extend(&[3, 3]) && !space.is_legal(&[0; 8]));
 }
 
+/// Where the rest of a prefix is soon walked, it is known whether it leads anywhere; where it is not, it may.
+#[test]
+fn of_a_walked_set_short_looks_tell_which_prefixes_lead_nowhere() {
+    let lists = |length: i64| {
+        let values: Vec<i64> = (0..length).collect();
+        ["a", "b", "c"].map(|name| integers(name, &values)).to_vec()
+    };
+    let constraint = ["(a * 7 + b * 11 + c * 13) % 101 == 5"];
+    let few = Space::of_walked(lists(9), &constraint).unwrap();
+    let legal = |c: &[u32]| (c[0] * 7 + c[1] * 11 + c[2] * 13) % 101 == 5;
+    let mut dead = 0;
+    for (a, b) in (0..9).flat_map(|a| (0..9).map(move |b| (a, b))) {
+        let leads = (0..9).any(|c| legal(&[a, b, c]));
+        assert_eq!(few.may_extend(&[a, b]), leads, "{a} {b}");
+        dead += usize::from(!leads);
+    }
+    assert!(0 < dead && dead < 81, "{dead}");
+    let never = Space::of_walked(lists(200), &["(a * 2 + b * 4 + c * 6) % 1000 == 7"]).unwrap();
+    assert!(never.may_extend(&[0, 0]), "200 values are more than a short look");
+}
+
 /// Pearson's statistic against equal shares; 1 in 1000 fair samples exceeds the bound for 99 degrees of freedom.
 #[test]
 fn samples_are_fair() {
@@ -278,6 +299,18 @@ fn what_leaves_nothing_is_named() {
         &["constraints[0] `A > 2` and constraints[1] `B == 8`", "constraints[2] `A * B != 32`"],
     );
     fails(&with_constraints(r#"["B % (A - A) == 0"]"#), &["constraints[0]", "no value meets this constraint"]);
+}
+
+#[test]
+fn up_to_six_values_are_named_and_of_more_the_ends() {
+    let message = |values: &str| {
+        let json = format!(r#"{{"parameters":[{{"name":"A","values":{values}}}],"constraints":["A > 99"]}}"#);
+        fails(&json, &["no value meets"])
+    };
+    let six = message("[3,4,5,6,7,8]");
+    assert!(six.contains("of A (3, 4, 5, 6, 7, 8)"), "{six}");
+    let seven = message("[3,4,5,6,7,8,9]");
+    assert!(seven.contains("of A (3 to 9, 7 values)"), "{seven}");
 }
 
 #[test]

@@ -395,6 +395,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn cores_share_k_where_it_is_long_and_blocks_are_few_or_the_product_is_one() {
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let splits = |m, k, n, trans_b| {
+            let matmul = MatMul { dtype: DataType::Int8, trans_b, ..MatMul::new(m, k, n) };
+            tiling(&matmul, &soc).split_k == SplitK::Deterministic
+        };
+        // 24 cores: 9,216 of k, and fewer than 12 blocks of 128 x 128.
+        assert!(splits(384, 9216, 384, false) && !splits(384, 9215, 384, false));
+        assert!(!splits(512, 9216, 384, false) && !splits(384, 9216, 384, true));
+        assert!(splits(64, 6144, 64, true) && !splits(64, 6143, 64, true));
+        assert!(!splits(65, 6144, 64, true) && !splits(64, 6144, 65, true));
+    }
+
     proptest! {
         #[test]
         fn one_column_more_than_fit_is_too_many(m in 1u64..1 << 40, k in 1u64..1 << 31, rows in 1u64..1 << 40) {

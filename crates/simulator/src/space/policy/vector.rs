@@ -1,5 +1,6 @@
 //! CANN's default tiling of vector kernels: by its own rules where they are public ([`own`]), else an estimate.
 
+use super::axes;
 use crate::soc::Soc;
 use crate::space::vector::{Axes, UB_BLOCK, Work};
 use crate::tiling::Platform;
@@ -51,8 +52,7 @@ fn reduction(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
     let x = w.inputs.first().filter(|x| Some(x.elements()) == volume(&[w.outer, w.axis, w.inner]))?;
     // Otherwise it does more than to reduce this axis.
     w.outputs.first().filter(|y| Some(y.elements()) == volume(&[w.outer, w.inner]))?;
-    let axes = [(w.outer, false), (w.axis, true), (w.inner, false)];
-    let choice = vector::reduction(&Reduction::of(&w.op_type, &axes, x.dtype), part);
+    let choice = vector::reduction(&Reduction::of(&w.op_type, &axes::reduced(w)?, x.dtype), part);
     let template = match choice.template {
         "ReduceAtomic" => VectorTemplate::SplitAxis,
         // UB is filled with the reduced axis first.
@@ -83,29 +83,12 @@ fn transpose(w: &Move, part: &Platform) -> Option<VectorSchedule> {
     if op::kind(&w.op_type) != Kind::Transpose {
         return None;
     }
-    let mut choice = vector::transpose(&x.shape, order(&x.shape, &y.shape)?, x.dtype, part)?;
+    let rules = if w.op_type == "TransposeV2" { vector::transpose_v2 } else { vector::transpose };
+    let mut choice = rules(&x.shape, axes::order(&x.shape, &y.shape)?, x.dtype, part)?;
     // How many of the four parts of UB an exchange of two axes works on at a time is not said: a tile of one leaves
     // room to load the next and to store the one before.
     choice.double_buffer |= choice.template != "Transpose021";
     schedule_of(&choice, VectorTemplate::Flat, x, part)
-}
-
-/// The order of axes that turns these sizes into those, of the orders with public rules; `None` if it may be another.
-fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
-    match (from, to) {
-        (&[a, b], &[c, d]) if [b, a] == [c, d] => Some(&[1, 0]),
-        // Equal sizes leave open which axes change places.
-        (&[a, b, c], to) if a != b && b != c && a != c => match to {
-            _ if to == [a, c, b] => Some(&[0, 2, 1]),
-            _ if to == [b, a, c] => Some(&[1, 0, 2]),
-            _ => None,
-        },
-        (&[a, b, c, d], to) if to == [a, c, b, d] => {
-            let different = [a, b, c, d].iter().enumerate().all(|(i, n)| !from[..i].contains(n));
-            different.then_some(&[0, 2, 1, 3])
-        }
-        _ => None,
-    }
 }
 
 /// A choice as a schedule of a kernel that tiles `x`; `None` for an estimate, and for what UB does not hold.

@@ -1,5 +1,6 @@
 //! Every tiling of the space makes CANN's kernels compute the product.
 
+use super::template::Template;
 use super::{ProductSpace, is_matmul_v3};
 use crate::soc::Soc;
 use crate::space::OperatorSpace;
@@ -107,6 +108,19 @@ fn every_template_is_found_where_its_kernel_is() {
     assert_eq!(found(fp32(100_000, 128, 112, false)), [0, 20, 1020, 2020]);
     let tbe = MatMul { kernel: crate::workload::MatMulKernel::Tbe, ..MatMul::new(64, 64, 64) };
     assert!(!is_matmul_v3(&tbe, &soc), "TBE's kernel is another");
+}
+
+/// What leaves L0C as whole blocks of 256 bytes needs no fractals on the way.
+#[test]
+fn results_leave_as_fractals_where_their_rows_are_no_whole_blocks() {
+    let leaves_as_fractals = |n| {
+        let w = MatMul { dtype: DataType::Float, out_dtype: DataType::Float, ..MatMul::new(100_000, 128, n) };
+        Template::of(&w, &part()).contains(&Template::FullBNz)
+    };
+    assert!(leaves_as_fractals(48) && leaves_as_fractals(112) && leaves_as_fractals(191));
+    assert!(
+        !leaves_as_fractals(64) && !leaves_as_fractals(128) && !leaves_as_fractals(192) && !leaves_as_fractals(208)
+    );
 }
 
 #[test]
