@@ -20,10 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS = 3, JOBS = 6, SAMPLES = 60 };
+enum { WORKERS = 3, JOBS = 6, SAMPLE_US = 100000, CANCELS = 30 };
 
 /* Nothing of a job is kept but a result file for it: so many bytes may be new all the same, once and for each job. Tunings that run
-   while a sample is taken hold memory, so that the least of a third's samples are compared. */
+   while a sample is taken hold memory, and a shared result file has the texts of up to a hundred of them, so that the least of a
+   third's samples are compared; they are many, for the least of a few is by chance. */
 enum { SLACK = 262144, EACH = 32 };
 
 static const char *repository, *plant = "";
@@ -163,12 +164,13 @@ static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 /* The least of what there is while this part of the time goes by, and the number of jobs at its end. */
 static struct size least_until(double end, long *jobs) {
     struct size least_of = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
-    for (int i = 0; i < SAMPLES; i++) {
-        double pause = (end - elapsed()) / (SAMPLES - i);
-        if (pause <= 0) break;
-        usleep((useconds_t)(pause * 1e6));
-        AoeSessionId session = __atomic_load_n(&running[i % WORKERS], __ATOMIC_ACQUIRE);
-        if (i % 2 == 0 && session != 0) check("cancel", AoeCancel(session), AOE_ERROR_INVALID_SESSION);
+    double start = elapsed(), left;
+    for (int cancels = 0; (left = end - elapsed()) > 0;) {
+        usleep((useconds_t)(left < SAMPLE_US * 1e-6 ? left * 1e6 : SAMPLE_US));
+        if (elapsed() >= start + (end - start) * cancels / CANCELS) {
+            AoeSessionId session = __atomic_load_n(&running[cancels++ % WORKERS], __ATOMIC_ACQUIRE);
+            if (session != 0) check("cancel", AoeCancel(session), AOE_ERROR_INVALID_SESSION);
+        }
         least_of.memory = least(least_of.memory, mallinfo2().uordblks);
         least_of.files = least(least_of.files, entries_of("/proc/self/fd", 0));
         least_of.threads = least(least_of.threads, entries_of("/proc/self/task", 0));

@@ -912,8 +912,8 @@ typedef struct AoeBank AoeBank;
 
 /* What the key of a query is. */
 #define AOE_BANK_KEY_PACKED 0    /* the operator's key structure, as CANN packs it (docs/banks.md) */
-#define AOE_BANK_KEY_INFO_DICT 1 /* the text of a record's info_dict, a JSON object; need not end in NUL. Of a unified
-                                    bank with its fields in TBE's order */
+#define AOE_BANK_KEY_INFO_DICT 1 /* the text of a record's info_dict, a JSON object, its fields in any order; need not end
+                                    in NUL */
 #define AOE_BANK_KEY_CASE 2      /* the text of a case as AoeSimulate reads it; need not end in NUL */
 
 /*

@@ -8,7 +8,7 @@ from typing import Dict, Mapping, Optional, Tuple, Union
 from ._errors import FileError, InvalidOption, InvalidParam
 from ._native import OptionValue
 
-PathLike = Union[str, "os.PathLike[str]"]
+PathLike = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 def invalid(message: str) -> InvalidParam:
@@ -22,8 +22,13 @@ def contradiction(message: str) -> InvalidOption:
 
 
 def path_of(keyword: str, path: PathLike) -> str:
-    """A path as a text. An empty one would be the present folder here and nothing there."""
-    text = os.fspath(path)
+    """A path as a text, also of bytes. An empty one would be the present folder here and nothing there; one that is no
+    UTF-8 the library cannot be told."""
+    text = os.fsdecode(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise invalid(f"{keyword}={os.fsencode(text)!r} is not UTF-8: rename it, or name it by a link") from None
     if not text:
         raise invalid(f"{keyword} is empty: give a path (the present folder is '.'), or leave it out")
     return text

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _program
 from ._arguments import PathLike, invalid, options_of, path_of
-from ._errors import NotFound
+from ._errors import FileError, NotFound
 from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, c_text, check, json_text, library, option_array, text_array
 from ._predict import Answers, Case
+from ._warned import heard, tell, warned
 
 _PACKED, _INFO_DICT, _CASE = 0, 1, 2
 
@@ -54,15 +56,18 @@ class Bank:
     """Operator banks in memory, a snapshot of their files. Of a key that several have, the first one's record counts.
 
     A path is a bank file, a directory of bank files, or the directory of a whole bank (``TUNE_BANK_PATH``) together with
-    ``soc``. Without paths it is the bank that tuning for ``soc`` would use.
+    ``soc``; one that has banks of other parts only is `NotFound`. Without paths it is the bank that tuning for ``soc`` would
+    use. Records that cannot be used are a `LibaoeWarning` each.
     """
 
     def __init__(self, *paths: PathLike, soc: Optional[str] = None, **options: OptionValue) -> None:
         given = options_of(options, soc=("soc_version", soc))
-        self.paths = [_layer(path, given.get("soc_version")) for path in paths]
+        self._soc = _soc_name(given.get("soc_version"))
+        self.paths = [_layer(path, self._soc) for path in paths]
         self._bank = ctypes.c_void_p()
         layers = text_array([str(path) for path in self.paths])
-        check(library().AoeBankOpen(*layers, *option_array(given), ctypes.byref(self._bank)))
+        with warned():
+            check(library().AoeBankOpen(*layers, *option_array(given), ctypes.byref(self._bank)))
 
     def __enter__(self) -> "Bank":
         return self
@@ -82,7 +87,7 @@ class Bank:
 
     def query(self, op: str, key: Union[bytes, Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
         """The tiling recorded for a key of an operator, in CANN's fields; None where there is none. The key is the operator's
-        structure as CANN packs it, or an ``info_dict``; of TBE's operators (``conv2d``) with its fields in TBE's order."""
+        structure as CANN packs it, or an ``info_dict`` as `records` has it."""
         if isinstance(key, bytes):
             return self._query(op, _PACKED, key)
         return self._query(op, _INFO_DICT, json_text(key))
@@ -112,15 +117,36 @@ class Bank:
         found: "Answers[Record]" = Answers()
         for path in self.paths:
             lines = _program.run(["bank", "show", _program.path_argument(str(path)), "--json", *_program.arguments_of({"op": op})], accept=(0, 1))
-            found.extend(_record(json.loads(line)) for line in lines.splitlines())
+            rows = map(json.loads, lines.splitlines())
+            found.extend(_record(row) for row in rows if self._is_meant(row.get("part")))
         return found
+
+
+    def _is_meant(self, part: Optional[str]) -> bool:
+        """Whether a record is of the part that was asked for, where both say one."""
+        return part is None or self._soc is None or part.rpartition("_")[0].lower() == self._soc.lower()
 
 
 def merge(
     sources: Union[PathLike, Sequence[PathLike]], into: PathLike, built_in: Union[PathLike, Sequence[PathLike]] = ()
 ) -> Merged:
     """Merges one or several bank files, or directories of them, into one of the same kind (docs/banks.md, "Merging"): of two
-    records with one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was."""
+    records with one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was. What is
+    not taken because it is damaged is a `LibaoeWarning`."""
+    with warned():
+        return _merged(sources, into, built_in)
+
+
+def merge_and_hear(source: PathLike, into: PathLike) -> Tuple[Merged, List[str]]:
+    """As `merge`, with what it warns of as texts."""
+    texts: List[str] = []
+    with heard(texts):
+        return _merged(source, into, ()), texts
+
+
+def _merged(
+    sources: Union[PathLike, Sequence[PathLike]], into: PathLike, built_in: Union[PathLike, Sequence[PathLike]]
+) -> Merged:
     merged = MergedStruct(struct_size=ctypes.sizeof(MergedStruct))
     named = [("sources", _paths(sources)), ("built_in", _paths(built_in))]
     if not named[0][1]:
@@ -132,15 +158,48 @@ def merge(
 
 def _paths(paths: Union[PathLike, Sequence[PathLike]]) -> Sequence[PathLike]:
     """Paths; a single one is no sequence of letters."""
-    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    return [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
 
 
-def _layer(path: PathLike, soc: OptionValue) -> Path:
+def _soc_name(soc: OptionValue) -> Optional[str]:
+    """The name of a part, which the files of its banks have; of a file that describes one what it says. What is wrong with such
+    a file the library tells."""
+    text = None if soc is None else str(soc)
+    if text is None or not ("/" in text or text.endswith((".json", ".ini"))):
+        return text
+    try:
+        content = Path(text).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise FileError(f"soc={text} cannot be read: {error}", 1004, "AOE_ERROR_IO") from error
+    named = re.search(r'"name"\s*:\s*"([^"]+)"|^\s*SoC_version\s*=\s*(\S+)', content, re.MULTILINE)
+    return named and (named.group(1) or named.group(2))
+
+
+def _layer(path: PathLike, soc: Optional[str]) -> Path:
+    """The directory of bank files, or the file, that a path means; an error where what lies there is of other parts."""
     layer = Path(path_of("path", path))
     if not layer.exists():
-        raise NotFound(f"there is no bank at {layer}", NOT_FOUND, "AOE_ERROR_NOT_FOUND")
-    below = layer / str(soc or "") / "unified_bank"
-    return below if below.is_dir() else layer
+        raise _not_found(f"there is no bank at {layer}")
+    files = sorted(layer.glob("*_AiCore_*.json")) if layer.is_dir() else [layer]
+    below = {} if files or layer.is_file() else {one.parent.name: one for one in sorted(layer.glob("*/unified_bank"))}
+    socs = below or {file.name.partition("_AiCore_")[0].rpartition("_")[0]: layer for file in files if "_AiCore_" in file.name}
+    if not socs or (soc is None and not below):
+        return layer
+    if soc is None:
+        raise _not_found(f"{layer} is a whole bank, with {', '.join(socs)}: say which part with soc=")
+    meant = [one for name, one in socs.items() if name.lower() == _spelled(soc)]
+    if not meant:
+        raise _not_found(f"{layer} holds nothing of {soc}: there is {', '.join(socs)}")
+    return meant[0]
+
+
+def _spelled(soc: str) -> str:
+    """The name of a part as those of files have it."""
+    return soc.strip().lower()
+
+
+def _not_found(message: str) -> NotFound:
+    return NotFound(message, NOT_FOUND, "AOE_ERROR_NOT_FOUND")
 
 
 def _record(row: Dict[str, Any]) -> Record:

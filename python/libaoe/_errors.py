@@ -30,6 +30,11 @@ class Error(Exception):
         return (type(self), (self.args[0], self.code, self.name, self.id))
 
 
+class LibaoeWarning(UserWarning):
+    """Something was left out or taken otherwise than asked for, and the call went on: a damaged record of a bank, an option
+    without effect. ``warnings.simplefilter("error", libaoe.LibaoeWarning)`` makes it an exception."""
+
+
 class InvalidParam(Error, ValueError):
     """An argument is invalid (2), or no graph was set (1012)."""
 

@@ -13,8 +13,9 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 from ._errors import error_of
 from ._prefix import library_file
 
-#: A value of an option: texts as on the command line, truth values, numbers, or lists of these.
-OptionValue = Union[None, str, int, float, bool, "List[Any]", "Tuple[Any, ...]"]
+#: A value of an option: texts as on the command line, truth values, numbers, or lists of these. ``soc_set`` may be a mapping of
+#: fields to their values.
+OptionValue = Union[None, str, int, float, bool, "List[Any]", "Tuple[Any, ...]", range, "Mapping[str, Any]"]
 
 SUCCESS = 0
 BUFFER_TOO_SMALL = 1003
@@ -53,6 +54,9 @@ class MergedStruct(ctypes.Structure):
     ]
 
 
+LOG_CALLBACK = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
+#: AOE_LOG_WARNING; an error is more.
+LOG_WARNING = 2
 PROGRESS_CALLBACK = ctypes.CFUNCTYPE(c_int32, POINTER(ProgressStruct), c_void_p)
 
 _OPTIONS = [POINTER(Option), c_size_t]
@@ -71,6 +75,7 @@ _SIGNATURES: Dict[str, Tuple[Any, List[Any]]] = {
     "AoeDestroySession": (c_int32, [c_uint64]),
     "AoeSetTuningGraph": (c_int32, [c_uint64, c_void_p]),
     "AoeSetProgressCallback": (c_int32, [c_uint64, PROGRESS_CALLBACK, c_void_p]),
+    "AoeSetLogCallback": (c_int32, [LOG_CALLBACK, c_void_p]),
     "AoeTuningGraph": (c_int32, [c_uint64, *_OPTIONS]),
     "AoeCancel": (c_int32, [c_uint64]),
     "AoeGetReport": (c_int32, [c_uint64, *_TEXT_OUT]),
@@ -123,9 +128,13 @@ def option_text(value: OptionValue) -> Optional[str]:
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, Mapping):
+        return ";".join(f"{name}={option_text(one)}" for name, one in value.items())
+    if isinstance(value, (list, tuple, range)):
         return ",".join(text for text in map(option_text, value) if text is not None)
-    return str(value)
+    # Numbers and arrays of numpy.
+    plain = getattr(value, "tolist", None)
+    return str(value) if plain is None else option_text(plain())
 
 
 def c_text(text: str) -> bytes:
@@ -150,7 +159,7 @@ def _plain(value: Any) -> Any:
 
 
 def option_array(options: Mapping[str, OptionValue]) -> Tuple[Any, int]:
-    """Options as two arguments of a call. ``soc_set`` may be a mapping of fields."""
+    """Options as two arguments of a call."""
     pairs = [(key, option_text(value)) for key, value in options.items()]
     given = [Option(c_text(key), c_text(value)) for key, value in pairs if value is not None]
     return (Option * len(given))(*given), len(given)

@@ -13,7 +13,7 @@ from . import _program
 from ._arguments import PathLike, bank_folder, options_of, path_of, without
 from ._frame import frame_of
 from ._model import READING, Model, loaded, model_bytes
-from ._native import OptionValue
+from ._native import OptionValue, json_text
 from ._predict import Answers
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def llm(
 
 
 def _config_file(config: Union[PathLike, Mapping[str, Any]], folder: str) -> str:
-    if isinstance(config, (str, os.PathLike)):
+    if isinstance(config, (str, bytes, os.PathLike)):
         return path_of("config", config)
     fields = config if isinstance(config, Mapping) else getattr(config, "to_dict", None)
     if callable(fields):
@@ -158,7 +158,7 @@ def _config_file(config: Union[PathLike, Mapping[str, Any]], folder: str) -> str
     if not isinstance(fields, Mapping):
         raise TypeError(f"a configuration is a path, a mapping or a configuration of transformers, not {type(config).__name__}")
     path = os.path.join(folder, "config.json")
-    Path(path).write_text(json.dumps(dict(fields)), encoding="utf-8")
+    Path(path).write_text(json_text(fields).decode(), encoding="utf-8")
     return path
 
 

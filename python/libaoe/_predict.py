@@ -6,10 +6,11 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
 
-from ._arguments import options_of
+from ._arguments import invalid, options_of
 from ._errors import Error
 from ._frame import frame_of
 from ._native import OptionValue, json_text, library, option_array, text_of
+from ._warned import warned
 
 if TYPE_CHECKING:
     import pandas
@@ -111,7 +112,8 @@ def simulate(
 ) -> "Union[Prediction, Answers[Prediction]]":
     """Predicts kernels: one case gives one `Prediction`, several (or a pandas frame with a row for each) a list of them.
 
-    Options are ``soc_set``, ``aicore_num`` and ``calibration``. A case that is malformed or illegal raises an `Error` that
+    Options are ``soc_set`` (a field of the part and its value, ``"cube_freq_mhz=1500"``; a mapping for several),
+    ``aicore_num`` and ``calibration``. A case that is malformed or illegal raises an `Error` that
     names the field; there is never a number.
     """
     return _each("AoeSimulate", cases, options_of(options, soc=("soc_version", soc)), _prediction)
@@ -132,9 +134,9 @@ def tiling(
 
 def candidates(
     case: Case,
-    configurations: Optional[Sequence[Mapping[str, Any]]] = None,
+    configurations: Optional[Iterable[Mapping[str, Any]]] = None,
     *,
-    buffers: Optional[Sequence[Mapping[str, Any]]] = None,
+    buffers: Optional[Iterable[Mapping[str, Any]]] = None,
     best: int = 10,
     soc: Optional[str] = None,
     **options: OptionValue,
@@ -142,20 +144,22 @@ def candidates(
     """Which configurations of a tile program (Triton-Ascend, TileLang, CATLASS) fit a part, and the fastest of them
     (docs/candidates.md). Without configurations, tilings of CANN's own kernel."""
     question: Dict[str, Any] = {"case": dict(case), "best": best}
-    if configurations is not None:
-        question["configurations"] = [dict(configuration) for configuration in configurations]
+    given = None if configurations is None else _mappings("configurations", configurations)
+    if given is not None:
+        question["configurations"] = [dict(configuration) for configuration in given]
     if buffers is not None:
-        question["buffers"] = [dict(buffer) for buffer in buffers]
-    answer = _ask("AoeCandidates", question, options_of(options, soc=("soc_version", soc)))
+        question["buffers"] = [dict(buffer) for buffer in _mappings("buffers", buffers)]
+    with warned():
+        answer = _ask("AoeCandidates", question, options_of(options, soc=("soc_version", soc)))
 
     def configuration(row: Mapping[str, Any]) -> Optional[Mapping[str, Any]]:
-        return None if configurations is None or row.get("index") is None else configurations[row["index"]]
+        return None if given is None or row.get("index") is None else given[row["index"]]
 
     return Candidates(
         legal=answer["legal"],
         best=Answers(
             Candidate(
-                index=None if configurations is None else row.get("index"),
+                index=None if given is None else row.get("index"),
                 configuration=configuration(row),
                 time_us=row["time_us"],
                 bound=row["bound"],
@@ -168,7 +172,26 @@ def candidates(
     )
 
 
+def _mappings(keyword: str, given: Iterable[Mapping[str, Any]]) -> List[Mapping[str, Any]]:
+    """A list of mappings, of whatever can be walked through once."""
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)):
+        found = list(given)
+        if all(isinstance(one, Mapping) for one in found):
+            return found
+    raise invalid(f"{keyword}={given!r} is no list of mappings: give [{{'BLOCK_M': 128, 'BLOCK_N': 256}}]")
+
+
 def _each(
+    function: str,
+    cases: "Union[Case, Iterable[Case], pandas.DataFrame]",
+    options: Mapping[str, OptionValue],
+    read: Callable[[Case, Dict[str, Any]], T],
+) -> "Union[T, Answers[T]]":
+    with warned():
+        return _answers(function, cases, options, read)
+
+
+def _answers(
     function: str,
     cases: "Union[Case, Iterable[Case], pandas.DataFrame]",
     options: Mapping[str, OptionValue],

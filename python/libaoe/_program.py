@@ -9,14 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 from types import MappingProxyType
-from typing import Mapping, Optional, Sequence
+from typing import List, Mapping, Optional, Sequence
 
 from ._errors import Error, error_of
 from ._native import OptionValue, option_text
 from ._prefix import program_file
+from ._warned import tell
 
 #: An error, and the status of the C interface that the program tells where this variable is set.
 _ERROR = re.compile(r"^\[ERROR\] (?:(E[A-Z]\d{4}): )?(.*)\n\[STATUS\] (-?\d+) (\w+)$", re.MULTILINE)
+#: What it logs, and what it says itself.
+_WARNING = re.compile(r"^\[WARN(?:ING)?\] (.*)$", re.MULTILINE)
 _TOLD = {"AOE_STATUS_LINE": "1"}
 
 
@@ -38,9 +41,25 @@ def run(
     dies_with_us: bool = False,
     copies: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """What ``aoe`` with these arguments writes to standard output; an exit status that is not accepted is an exception
-    with the words of its error, where `copies` are called what they are copies of. Ctrl-C ends the program as it does in a shell: what it has found is saved. With
-    ``dies_with_us`` it is terminated when this process is killed."""
+    """As `told`; what the program warns of are warnings."""
+    warnings: List[str] = []
+    try:
+        return told(arguments, warnings, environment, accept, dies_with_us, copies)
+    finally:
+        tell(warnings)
+
+
+def told(
+    arguments: Sequence[str],
+    warnings: List[str],
+    environment: Optional[Mapping[str, str]] = None,
+    accept: Sequence[int] = (0,),
+    dies_with_us: bool = False,
+    copies: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """What ``aoe`` with these arguments writes to standard output, and what it warns of; an exit status that is not accepted
+    is an exception with the words of its error, where `copies` are called what they are copies of. Ctrl-C ends the program
+    as it does in a shell: what it has found is saved. With ``dies_with_us`` it is terminated when this process is killed."""
     command = [str(program_file()), *arguments]
     if dies_with_us:
         command = [sys.executable, "-S", str(Path(__file__).with_name("_guarded.py")), str(os.getpid()), *command]
@@ -59,10 +78,11 @@ def run(
         child.send_signal(signal.SIGINT)
         child.communicate()
         raise
+    words = err.decode(errors="replace")
+    for path, name in copies.items():
+        words = words.replace(path, name)
+    warnings.extend(_WARNING.findall(words))
     if child.returncode not in accept:
-        words = err.decode(errors="replace")
-        for path, name in copies.items():
-            words = words.replace(path, name)
         raise _failure(child.returncode, words)
     return out.decode()
 

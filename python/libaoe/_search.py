@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -37,6 +38,8 @@ class Trial:
     #: None before it was measured, and where it failed.
     cost: Optional[float] = None
     failure: Optional[str] = None
+    #: Which search has asked for it.
+    search: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Search:
         self._names = [parameter["name"] for parameter in form["parameters"]]
         self._values = [list(parameter["values"]) for parameter in form["parameters"]]
         self._search = ctypes.c_void_p()
+        self._name = uuid.uuid4().hex
+        self._asked: Dict[int, Configuration] = {}
         check(library().AoeSearchCreate(json_text(form), *option_array(options), ctypes.byref(self._search)))
 
     def __enter__(self) -> "Search":
@@ -102,13 +107,17 @@ class Search:
         if status == EXHAUSTED:
             return None
         check(status)
-        return Trial(number.value, self._configuration(places))
+        trial = Trial(number.value, self._configuration(places), search=self._name)
+        self._asked[trial.number] = trial.configuration
+        return trial
 
     def tell(self, trial: Trial, cost: Optional[float]) -> None:
         """What a trial has cost: any finite number from 0, less is better; None where it could not be measured. For any other
-        cost it is an `InvalidParam`, and the trial can be told again."""
+        cost it is an `InvalidParam`, and the trial can be told again; so is a trial of another search."""
         if not isinstance(trial, Trial):
             raise invalid(f"trial: ask() and the loop over a search give one, not {trial!r}")
+        if trial.search not in ("", self._name) or self._asked.get(trial.number) != trial.configuration:
+            raise invalid(f"trial {trial.number} with {trial.configuration!r} is none that this search has asked for")
         value = None if cost is None else _number(cost)
         if value is not None and not 0.0 <= value < math.inf:
             raise invalid(f"cost={cost!r} of trial {trial.number} is {_NO_COST}; the trial can be told again")

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import ctypes
 import json
+import operator
 import os
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from ._arguments import PathLike, bank_folder, contradiction, options_of, path_of
+from ._arguments import PathLike, bank_folder, contradiction, invalid, options_of, path_of
 from ._bar import Bar
 from ._frame import frame_of
 from ._model import Model, loaded
 from ._native import PROGRESS_CALLBACK, OptionValue, check, initialised, library, option_array, text_of
+from ._warned import heard, tell
 
 if TYPE_CHECKING:
     import pandas
 
 #: What is tuned where nothing is said: subgraphs, then operators.
 _JOBS = "1,2"
+#: Jobs by their names.
+_PLAIN = {"sgat": "1", "subgraph": "1", "opat": "2", "operator": "2", "gdat": "4", "gradient": "4", "3": "4"}
 #: Seconds between two looks at a tuning; a Ctrl-C interrupts the wait at once.
 _TICK_S = 0.1
 
@@ -114,8 +118,8 @@ def tune(
     ``progress`` shows a bar, or is called with a `Progress`; when the function returns False the tuning is cancelled.
     Further keywords are options of the command line (``seed=1, max_tuning_count=100, backend="ascend"``).
 
-    Ctrl-C cancels: what was found is in the bank, and ``KeyboardInterrupt`` goes on. Raises an `Error` for everything
-    else, `NothingToTune` among them.
+    Ctrl-C cancels: what was found is in the bank, and ``KeyboardInterrupt`` goes on. What the library warns of is a
+    `LibaoeWarning`. Raises an `Error` for everything else, `NothingToTune` among them.
     """
     if isinstance(model, (str, os.PathLike)):
         path_of("model", model)
@@ -131,18 +135,31 @@ def tune(
 
 
 def _jobs(jobs: Union[int, str, Iterable[Union[int, str]]]) -> str:
-    return str(jobs) if isinstance(jobs, (int, str)) else ",".join(str(job) for job in jobs)
+    if isinstance(jobs, str):
+        return jobs
+    return ",".join(map(_job, jobs)) if isinstance(jobs, Iterable) else _job(jobs)
+
+
+def _job(job: Any) -> str:
+    """A job by its number, be it numpy's, or its name."""
+    if isinstance(job, str):
+        return job
+    if isinstance(job, bool) or not hasattr(type(job), "__index__"):
+        raise invalid(f"jobs: {job!r} is no job: give 1 (subgraphs), 2 (operators), 4 (gradients), or a list of them")
+    return str(operator.index(job))
 
 
 def _bank_options(bank: PathLike, given: Mapping[str, OptionValue]) -> Dict[str, OptionValue]:
     """The options that name a bank, where nothing contradicts them."""
-    gradients = {"4", "gdat", "gradient"} & set(str(given["job_type"]).split(","))
-    if gradients and not os.environ.get("TUNE_BANK_PATH"):
+    jobs = {_PLAIN.get(job, job) for job in str(given["job_type"]).split(",")}
+    if "4" in jobs and not os.environ.get("TUNE_BANK_PATH"):
         raise contradiction(
-            f"bank={os.fspath(bank)}: the bank of gradients is where TUNE_BANK_PATH says, as in CANN; set that variable instead"
+            f"bank={path_of('bank', bank)}: the bank of gradients is where TUNE_BANK_PATH says, as in CANN; set that variable instead"
         )
     path = bank_folder(bank, given)
-    return {"ge.op_bank_path": path, "ge.mdl_bank_path": path}
+    # One that the jobs make no use of is warned of.
+    places = {"ge.op_bank_path": "2", "ge.mdl_bank_path": "1"}
+    return {option: path for option, job in places.items() if job in jobs or not jobs & {"1", "2"}}
 
 
 class _Session:
@@ -174,6 +191,7 @@ class _Work:
         self._session: Optional[int] = None
         self._report: Optional[Dict[str, Any]] = None
         self._failure: Optional[BaseException] = None
+        self._warnings: List[str] = []
 
     def wait(self, label: str, progress: Union[bool, Callable[[Progress], Optional[bool]]]) -> Dict[str, Any]:
         """The report. An exception that comes meanwhile, as of Ctrl-C, cancels the tuning and goes on when it has ended."""
@@ -190,6 +208,7 @@ class _Work:
             raise
         finally:
             bar.close()
+            tell(self._warnings)
         if self._failure is not None:
             raise self._failure
         assert self._report is not None
@@ -197,7 +216,7 @@ class _Work:
 
     def _run(self) -> None:
         try:
-            with initialised(), loaded(self._model, self._options) as graph, _Session() as session:
+            with heard(self._warnings), initialised(), loaded(self._model, self._options) as graph, _Session() as session:
                 aoe, callback = library(), PROGRESS_CALLBACK(self._latest.take)
                 check(aoe.AoeSetTuningGraph(session.id, graph))
                 check(aoe.AoeSetProgressCallback(session.id, callback, None))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
 import os
 import re
+import shutil
+import signal
 import tarfile
 import tempfile
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from . import _program
 from ._errors import Error, NothingToTune
@@ -28,6 +33,13 @@ _NOT_FOR_UNITS = (
     "model model_path m singleop profile shard job_type j soc_version backend work_path output tuned_model profiling_mode "
     "progress_bar result_file dry_run install ge.op_bank_path ge.mdl_bank_path help h version V"
 ).split()
+
+
+#: Letters of a key before its digest.
+_LONGEST_KEY = 150
+#: How the folder of a unit begins, and the file in it that whoever tunes there holds locked.
+_FOLDER = "libaoe-unit-"
+_LOCK = "lock"
 
 
 class Odd(Exception):
@@ -61,6 +73,8 @@ class Unit:
         calibration = None if self.calibration is None else hashlib.sha256(self.calibration).hexdigest()
         said = json.dumps([self.name, self.digest, soc, self.job, self.options, self.backend, self.files, calibration, version()])
         plain = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{Path(self.name).stem}-{Path(self.soc).name}-{self.job.replace(',', '+')}")
+        # A file's name has 255 bytes, of which others need some.
+        plain = plain[:_LONGEST_KEY]
         return f"{plain}-{hashlib.sha256(said.encode()).hexdigest()[:12]}"
 
 
@@ -76,6 +90,8 @@ class Result:
     after_us: Optional[float] = None
     #: What else a device may save, by records that it has to decide about; they lie apart in ``aoe_bank_to_measure``.
     to_measure_us: Optional[float] = None
+    #: What the program warned of, files named below the unit's folder.
+    warnings: Tuple[str, ...] = ()
     #: Why it failed; None where it did not. A model with nothing to tune has not failed and has no times.
     error: Optional[str] = None
 
@@ -175,10 +191,48 @@ def tune_unit(unit: Unit, content: bytes) -> Tuple[Result, Optional[bytes]]:
     """Tunes a unit in a folder that is thrown away; answers how it ended and the packed run, which is None where it failed.
     Whatever goes wrong is this unit's: the others go on."""
     try:
-        with tempfile.TemporaryDirectory(prefix="libaoe-unit-") as folder:
-            return _tune_in(Path(folder), unit, content)
+        with _own_folder() as folder:
+            return _tune_in(folder, unit, content)
     except Exception as error:
         return failed(unit, error), None
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """In this block SIGTERM ends the process as Ctrl-C does, so that what it has begun is taken away."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@contextmanager
+def _own_folder() -> Iterator[Path]:
+    """A folder for one unit that is gone afterwards, as are those of units whose process was killed."""
+    _sweep(Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder, open(Path(folder, _LOCK), "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield Path(folder)
+
+
+def _sweep(below: Path) -> None:
+    """Removes the folders of units that nobody tunes any more. The system frees the lock of a process that dies."""
+    for lock in below.glob(f"{_FOLDER}*/{_LOCK}"):
+        try:
+            with open(lock, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock.parent)
+        except OSError:
+            # It is in use, another's, or another process sweeps it away.
+            continue
 
 
 def _tune_in(folder: Path, unit: Unit, content: bytes) -> Tuple[Result, Optional[bytes]]:
@@ -207,9 +261,14 @@ def _tune_in(folder: Path, unit: Unit, content: bytes) -> Tuple[Result, Optional
         calibration = folder / "calibration.json"
         calibration.write_bytes(unit.calibration)
         environment["AOE_CALIBRATION"] = str(calibration)
+    warnings: List[str] = []
     try:
-        _program.run([*_program.arguments_of(arguments), *unit.options], environment, dies_with_us=True)
+        _program.told([*_program.arguments_of(arguments), *unit.options], warnings, environment, dies_with_us=True)
+        nothing = False
     except NothingToTune:
+        nothing = True
+    plain["warnings"] = tuple(dict.fromkeys(text.replace(f"{folder}/", "") for text in warnings))
+    if nothing:
         return Result(**plain), pack(bank, [unit.key])
     out = folder / "out"
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))

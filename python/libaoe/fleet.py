@@ -22,12 +22,12 @@ import tempfile
 from pathlib import Path
 from typing import Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from ._bank import merge
+from ._bank import merge_and_hear
 from ._errors import Error
 from ._storage import Store, open_store
-from ._units import Odd, Result, Unit, as_json, bank_files, failed, pack, tune_file, units_of, unpack
+from ._units import Odd, Result, Unit, as_json, bank_files, ended_by_sigterm, failed, pack, tune_file, units_of, unpack
 
-__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "guarded", "join", "keep", "left", "main", "pull", "selected", "stored", "units_of"]
+__all__ = ["Joined", "Result", "Unit", "arguments", "finish", "guarded", "join", "keep", "left", "main", "pull", "selected", "stored", "tell", "units_of"]
 
 #: Suffixes of models in a folder, as for ``--model_path``; a file that is named is taken whatever its name.
 _MODELS = {".onnx", ".air", ".pb", ".pbtxt", ".prototxt"}
@@ -46,8 +46,15 @@ def stored(store: Store, unit: Unit, result: Result, packed: Optional[bytes]) ->
         keep(store, result, packed)
     except (Error, OSError) as error:
         result = failed(unit, error)
-    print(result.line(), flush=True)
+    tell(result)
     return result
+
+
+def tell(result: Result) -> None:
+    """Tells how a unit ended, and what it was warned of."""
+    for warning in result.warnings:
+        print(f"[WARNING] {result.model} for {result.soc}, job {result.job}: {warning}", file=sys.stderr)
+    print(result.line(), flush=True)
 
 
 def finished(store: Store) -> Set[str]:
@@ -168,13 +175,14 @@ def _merge_tree(source: Path, into: Path) -> Tuple[List[str], int]:
     found, refused = [], 0
     for folder in sorted({file.parent for file in files}):
         try:
-            done = merge([source / folder], into / folder)
+            done, warnings = merge_and_hear(source / folder, into / folder)
         except Error as error:
             found.append(f"its {folder} cannot be merged: {error}")
             continue
         damaged = done.warnings - min(done.refused, _NAMED + 1)
         if damaged:
-            found.append(f"its {folder} holds what cannot be taken, {damaged} times")
+            said = f": {warnings[0]}" if warnings else ""
+            found.append(f"its {folder} holds what cannot be taken, {damaged} times{said.replace(f'{source}/', '')}")
         elif not done.refused:
             inside = (file for file in files if file.parent == folder)
             found.extend(f"its {file} is no file of a bank" for file in inside if not (into / file).is_file())
@@ -280,7 +288,8 @@ def guarded(command: Callable[[], int]) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        return command()
+        with ended_by_sigterm():
+            return command()
     except (Error, OSError) as error:
         print(f"[ERROR] {error}", file=sys.stderr)
         return 1

@@ -11,17 +11,22 @@ from __future__ import annotations
 import argparse
 import importlib
 import logging
+import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
+from urllib.parse import urlsplit
 
 from ._errors import Error
 from ._storage import absolute, open_store
 from ._units import Result, Unit, failed, tune_unit
-from .fleet import arguments, finish, guarded, keep, left, selected, stored
+from .fleet import arguments, finish, guarded, keep, left, selected, stored, tell
 
 #: How often a task whose worker or node has died is started again.
 _RETRIES = 5
+#: How long the head of a cluster may take to answer, in seconds.
+_PATIENCE_S = 10.0
 #: The resource of a device, by Ray's name.
 _DEVICE = "NPU"
 
@@ -51,7 +56,7 @@ def _run(ray: Any, told: argparse.Namespace) -> int:
     url = absolute(told.bank)
     store = open_store(url)
     units = left(store, selected(told), told.resume)
-    ray.init(address=told.address, log_to_driver=False, logging_level=logging.WARNING)
+    _connect(ray, told.address)
     try:
         if told.backend != "simulator" and not ray.cluster_resources().get(_DEVICE):
             raise Error(f"no node of the cluster has the resource {_DEVICE}: start them with ray start --resources='{{\"{_DEVICE}\": 1}}'")
@@ -59,6 +64,20 @@ def _run(ray: Any, told: argparse.Namespace) -> int:
     finally:
         ray.shutdown()
     return finish(store, results)
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Joins the cluster. One that does not answer is named before Ray asks, which would ask it for minutes."""
+    asked = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
+    place = urlsplit(asked if "://" in asked else f"//{asked}")
+    try:
+        if asked not in ("auto", "local"):
+            if not place.hostname or not place.port:
+                raise ValueError("write HOST:PORT, as ray start tells it, or ray://HOST:PORT")
+            socket.create_connection((place.hostname, place.port), _PATIENCE_S).close()
+        ray.init(address=asked, log_to_driver=False, logging_level=logging.WARNING)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise Error(f"--address {asked}: no Ray cluster answers there ({error}): start one with ray start --head") from error
 
 
 def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result]:
@@ -88,7 +107,7 @@ def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result
             why = (str(cause).strip().splitlines() or [""])[0]
             result = Result(unit.key, unit.name, unit.soc, unit.job, error=f"{type(cause).__name__}: {why}")
         results.append(result)
-        print(result.line(), flush=True)
+        tell(result)
     return results
 
 

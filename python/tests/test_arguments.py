@@ -120,6 +120,22 @@ def test_a_path_that_begins_with_a_dash_is_a_path() -> None:
         libaoe.kernels("-nowhere", soc=PART)
 
 
+def test_a_job_is_a_whole_number_or_a_name() -> None:
+    for wrong in (1.0, True, [2, 1.0], object()):
+        with pytest.raises(libaoe.InvalidParam, match="^jobs: .* is no job"):
+            tune(jobs=wrong)
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    assert tune(jobs=numpy.int64(2), bank="a").kernels == tune(jobs="2", bank="b").kernels == tune(jobs=iter([2]), bank="c").kernels
+
+
+def test_numbers_of_numpy_are_taken_in_configurations_and_options() -> None:
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    config = {name: numpy.int64(value) if isinstance(value, int) else value for name, value in LLAMA.items()}
+    plain = llm(batch=[1, 2])
+    assert llm(config=config).points == llm().points
+    assert llm(config=config, batch=numpy.array([1, 2])).points == llm(batch=range(1, 3)).points == plain.points
+
+
 def dynamic() -> bytes:
     """A model whose batch is open."""
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
+import os
+import shutil
+import threading
+import warnings
 from pathlib import Path
 
 import pytest
 from conftest import LLAMA, RESNET50, ROOT, SURE, TRAINING
 
 import libaoe
+from libaoe import _native, _program, _warned
 
 PRODUCT = {"op": "MatMulV3", "m": 512, "k": 1024, "n": 2816, "dtype": "bfloat16"}
 
@@ -19,15 +26,118 @@ def bank(tmp_path: Path) -> Path:
     return tmp_path / "bank"
 
 
-def test_every_record_is_found_by_its_own_key() -> None:
-    opened = libaoe.Bank(ROOT / "tests" / "versions" / "0.1.0" / "bank", soc="Ascend910B2")
-    # In TBE's bank the order of the key's fields counts, which a listing does not keep.
-    records = [record for record in opened.records() if record.file.name.endswith("_kb.json")]
-    assert {record.op for record in records} == {"Add"} and len(records) == 4
+WHOLE = ROOT / "tests" / "versions" / "0.1.0" / "bank"
+STAND_INS = ROOT / "tests" / "command_line" / "stand_ins"
+
+
+@pytest.mark.parametrize(
+    ("path", "soc", "op"),
+    [
+        (WHOLE, "Ascend910B2", "Add"),
+        (WHOLE, "Ascend910B2", "conv2d"),
+        (STAND_INS / "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json", None, "MatMulV3"),
+        (STAND_INS / "Ascend910B1_25_AiCore_matmul.json", None, "matmul"),
+    ],
+)
+def test_every_record_of_every_form_is_found_by_its_own_key(path: Path, soc: "str | None", op: str) -> None:
+    opened = libaoe.Bank(path, soc=soc)
+    records = opened.records(op)
+    assert records and {record.op for record in records} == {op}
     for record in records:
         assert record.info_dict is not None
         assert opened.query(record.op, record.info_dict) == record.knowledge
-        assert record.gain is not None and record.gain > 0 and record.backend == "simulator"
+        assert opened.query(record.op, {**record.info_dict, next(iter(record.info_dict)): 123456}) is None
+
+
+def test_a_record_knows_what_it_has_gained() -> None:
+    records = libaoe.Bank(WHOLE, soc="Ascend910B2").records("Add")
+    assert len(records) == 4
+    assert all(record.gain is not None and record.gain > 0 and record.backend == "simulator" for record in records)
+
+
+def test_a_whole_bank_without_the_part_that_is_meant_is_not_found(tmp_path: Path) -> None:
+    for path in (WHOLE, WHOLE / "Ascend910B2" / "unified_bank", STAND_INS / "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json"):
+        with pytest.raises(libaoe.NotFound, match="holds nothing of Ascend310P3: there is Ascend910B2 "):
+            libaoe.Bank(path, soc="Ascend310P3")
+        assert libaoe.Bank(path, soc="ascend910b2").records()
+    with pytest.raises(libaoe.NotFound, match="is a whole bank, with Ascend910B2: say which part"):
+        libaoe.Bank(WHOLE)
+    # A directory of files of several parts: the one that is meant.
+    for name in ("Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json", "Ascend910B1_25_AiCore_matmul.json"):
+        shutil.copy(STAND_INS / name, tmp_path)
+    with libaoe.Bank(tmp_path, soc="Ascend910B1") as opened:
+        assert {(record.op, record.part) for record in opened.records()} == {("matmul", "Ascend910B1_25")}
+
+
+def test_a_part_of_one_s_own_has_a_bank_of_its_name(tmp_path: Path) -> None:
+    part = json.loads(_program.run(["soc", "Ascend910B2"]))
+    (tmp_path / "mine.json").write_text(json.dumps(part))
+    assert libaoe.Bank(WHOLE, soc=str(tmp_path / "mine.json")).records("Add")
+    (tmp_path / "mine.json").write_text(json.dumps({**part, "name": "Mine1"}))
+    with pytest.raises(libaoe.NotFound, match="holds nothing of Mine1: there is Ascend910B2"):
+        libaoe.Bank(WHOLE, soc=str(tmp_path / "mine.json"))
+    with pytest.raises(libaoe.FileError, match="soc=.*none.json"):
+        libaoe.Bank(WHOLE, soc=str(tmp_path / "none.json"))
+
+
+def damaged(folder: Path) -> "tuple[Path, int]":
+    """A bank of which the second record is cut, and how many records are whole."""
+    folder.mkdir()
+    name = "Ascend910B2_24_AiCore_Add_aoe_kb.json"
+    lines = (WHOLE / "Ascend910B2" / "unified_bank" / name).read_text().splitlines()
+    lines[1] = lines[1][:40]
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return folder, len(lines) - 1
+
+
+def test_a_damaged_bank_is_told_by_warnings_and_its_whole_records_are_there(tmp_path: Path) -> None:
+    bank, whole = damaged(tmp_path / "bank")
+    with pytest.warns(libaoe.LibaoeWarning, match="_kb.json:2: ") as told:
+        opened = libaoe.Bank(bank)
+    assert len(told) == 1 and told[0].filename == __file__
+    with pytest.warns(libaoe.LibaoeWarning, match="1 lines hold no record .*aoe bank verify"):
+        assert len(opened.records()) == whole
+    with pytest.warns(libaoe.LibaoeWarning, match="_kb.json:2: "):
+        assert libaoe.merge(bank, tmp_path / "into").added == whole
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", libaoe.LibaoeWarning)
+        with pytest.raises(libaoe.LibaoeWarning):
+            libaoe.Bank(bank)
+        # Where nothing is wrong nothing is said.
+        assert len(libaoe.Bank(tmp_path / "into").records()) == whole
+
+
+def test_what_is_warned_of_in_one_thread_is_not_told_in_another(tmp_path: Path) -> None:
+    bank, _ = damaged(tmp_path / "bank")
+    heard: "dict[str, list[str]]" = {"damaged": [], "whole": []}
+
+    def open_all(name: str, path: Path) -> None:
+        for _ in range(20):
+            with _warned.heard(heard[name]):
+                bank = ctypes.c_void_p()
+                _native.check(_native.library().AoeBankOpen(*_native.text_array([str(path)]), None, 0, ctypes.byref(bank)))
+                _native.library().AoeBankClose(bank)
+
+    others = [threading.Thread(target=open_all, args=args) for args in (("damaged", bank), ("whole", STAND_INS / "Ascend910B1_25_AiCore_matmul.json"))]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert (len(heard["damaged"]), heard["whole"]) == (20, [])
+
+
+def test_a_bank_s_path_may_be_bytes_and_is_text(tmp_path: Path) -> None:
+    bank = tmp_path / "bänk"
+    shutil.copytree(WHOLE, bank)
+    assert libaoe.Bank(os.fsencode(bank), soc="Ascend910B2").records() == libaoe.Bank(bank, soc="Ascend910B2").records()
+    assert libaoe.merge(os.fsencode(bank / "Ascend910B2" / "unified_bank"), os.fsencode(tmp_path / "into")).added > 0
+    odd = os.fsencode(tmp_path) + b"/b\xe4nk"
+    os.rename(bank, odd)
+    for path in (odd, os.fsdecode(odd)):
+        with pytest.raises(libaoe.InvalidParam, match=r"path=b'.*/b\\xe4nk' is not UTF-8"):
+            libaoe.Bank(path, soc="Ascend910B2")
+        with pytest.raises(libaoe.InvalidParam, match="bank=b'.* is not UTF-8"):
+            libaoe.tune(SURE, soc="Ascend910B2", bank=path, progress=False)
 
 
 def test_what_is_not_recorded_is_none(bank: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_calibration_goes_where_its_unit_goes(tmp_path: Path, monkeypatch: pyt
     given: list[dict[str, str]] = []
     told: list[bytes] = []
 
-    def ran(arguments: list[str], environment: dict[str, str], **_: object) -> str:
+    def ran(arguments: list[str], warnings: list[str], environment: dict[str, str], **_: object) -> str:
         given.append(environment)
         told.append(Path(environment["AOE_CALIBRATION"]).read_bytes() if environment["AOE_CALIBRATION"] else b"")
         raise _units.NothingToTune("nothing", 8, "AOE_ERROR_NON_OPTIMIZE_GRAPH")
@@ -49,7 +49,7 @@ def test_a_calibration_goes_where_its_unit_goes(tmp_path: Path, monkeypatch: pyt
     ((unit, _),) = fleet.units_of([SMALL], ["Ascend910B2"], ["2"], [])
     # The worker's own is another, and counts for nothing.
     monkeypatch.setenv("AOE_CALIBRATION", str(tmp_path / "none.json"))
-    monkeypatch.setattr(_program, "run", ran)
+    monkeypatch.setattr(_program, "told", ran)
     assert _units.tune_unit(unit, SMALL.read_bytes())[0].error is None
     with pytest.raises(Error, match="none.json cannot be read"):
         fleet.units_of([SMALL], ["Ascend910B2"], ["2"], [])

@@ -73,7 +73,7 @@ def test_the_pods_of_an_indexed_job_do_the_same(tmp_path: Path, whole: "set[str]
 
 
 def test_a_makefile_makes_parts_once_and_joins_them(tmp_path: Path, whole: "set[str]") -> None:
-    folder = shared(tmp_path / "shared")
+    folder = shared(tmp_path / "a shared folder")
     command = ["make", "-f", str(FLEET / "Makefile"), f"SHARED={folder}", f"PARTS={PARTS}"]
     run([*command, "part-1"], folder)
     run([*command, "-j2"], folder)
@@ -81,6 +81,13 @@ def test_a_makefile_makes_parts_once_and_joins_them(tmp_path: Path, whole: "set[
     done = [(folder / "parts" / str(part) / ".done").stat().st_mtime_ns for part in range(1, PARTS + 1)]
     run(command, folder)
     assert done == [(folder / "parts" / str(part) / ".done").stat().st_mtime_ns for part in range(1, PARTS + 1)]
+
+
+def test_a_part_that_fails_is_not_done_and_nothing_is_joined(tmp_path: Path) -> None:
+    folder = shared(tmp_path / "a shared folder")
+    with pytest.raises(AssertionError, match="no_such_option"):
+        run(["make", "-f", str(FLEET / "Makefile"), f"SHARED={folder}", "PARTS=1", "AOE_OPTIONS=--no_such_option=1"], folder)
+    assert not (folder / "parts" / "1" / ".done").exists() and not (folder / "bank").exists()
 
 
 def test_the_commands_of_the_page_run(tmp_path: Path) -> None:

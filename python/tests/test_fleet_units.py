@@ -90,7 +90,7 @@ def test_a_unit_that_surprises_fails_by_name_and_the_rest_is_joined() -> None:
 
 
 def test_what_a_tuning_leaves_out_is_a_failure_of_its_unit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_program, "run", lambda *_, **__: "")
+    monkeypatch.setattr(_program, "told", lambda *_, **__: "")
     ((unit, model),) = fleet.units_of([SMALL], ["Ascend910B2"], ["2"], [])
     result, packed = _units.tune_unit(unit, model.read_bytes())
     assert packed is None and result.error is not None and result.error.startswith("FileNotFoundError")

@@ -27,6 +27,13 @@ def test_fields_of_the_part_can_be_changed() -> None:
     assert slow.time_us > libaoe.simulate(CASE, soc="Ascend910B2").time_us and slow.bound == "cube"
 
 
+def test_several_fields_of_the_part_are_a_mapping() -> None:
+    changed = {"cube_freq_mhz": 300, "hbm_gb_s": 400.5}
+    words = "cube_freq_mhz=300;hbm_gb_s=400.5"
+    assert libaoe.simulate(CASE, soc="Ascend910B2", soc_set=changed) == libaoe.simulate(CASE, soc="Ascend910B2", soc_set=words)
+    assert libaoe.simulate(CASE, soc="Ascend910B2", soc_set=changed) != libaoe.simulate(CASE, soc="Ascend910B2")
+
+
 def test_cases_come_from_frames_and_answers_go_to_frames() -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     # The second row says nothing of `bias`.
@@ -84,3 +91,12 @@ def test_candidates_tell_what_fits_and_what_does_not() -> None:
     assert all(c.configuration == blocks[c.index] for c in answer.best if c.index is not None)
     (misfit,) = answer.illegal
     assert misfit.configuration == blocks[2] and "L0C needs 524288 bytes" in misfit.reason
+
+
+def test_candidates_come_from_whatever_can_be_walked_through() -> None:
+    blocks = [{"BLOCK_M": m, "BLOCK_N": 256, "BLOCK_K": 64} for m in (64, 128, 512)]
+    of_list = libaoe.candidates(CASE, blocks, soc="Ascend910B2")
+    assert libaoe.candidates(CASE, (block for block in blocks), soc="Ascend910B2") == of_list and of_list.illegal
+    for wrong in (blocks[0], "BLOCK", 3, [1]):
+        with pytest.raises(libaoe.InvalidParam, match="^configurations=.*no list of mappings"):
+            libaoe.candidates(CASE, wrong, soc="Ascend910B2")  # type: ignore[arg-type]

@@ -156,6 +156,14 @@ def test_a_unit_that_fails_is_told_and_the_others_are_joined(cluster: Any, tmp_p
     assert told.returncode == 1 and "failed: NotADirectoryError" in told.stdout, told.stdout + told.stderr
 
 
+@pytest.mark.parametrize("address", ["nohost", "127.0.0.1:1", "no.such.host.invalid:6379", "127.0.0.1:port", "ray://127.0.0.1:1"])
+def test_a_cluster_that_does_not_answer_is_named_at_once(address: str) -> None:
+    command = [sys.executable, "-m", "libaoe.ray", str(SMALL), "--soc", "Ascend910B2", "--bank", "bank", "--address", address]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert told.returncode == 1 and told.stderr.startswith(f"[ERROR] --address {address}: no Ray cluster answers there "), told
+    assert told.stderr.count("\n") == 1 and not told.stdout
+
+
 def test_a_bank_is_in_the_folder_of_the_driver_and_not_of_its_workers(cluster: Any, tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()

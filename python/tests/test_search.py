@@ -63,6 +63,21 @@ def test_trials_may_be_out_together_and_told_in_any_order() -> None:
     assert raised.value.code == 5
 
 
+def test_a_trial_of_another_search_is_refused() -> None:
+    import pickle
+
+    with libaoe.Search(SPACE, seed=1) as one, libaoe.Search(SPACE, seed=1) as same, libaoe.Search(SPACE, seed=2) as other:
+        ours, theirs, others = one.ask(), same.ask(), other.ask()
+        assert ours is not None and theirs is not None and others is not None and ours == theirs
+        for foreign in (theirs, others, libaoe.Trial(ours.number, {"x": -1}), libaoe.Trial(99, ours.configuration)):
+            with pytest.raises(libaoe.InvalidParam, match="none that this search has asked for"):
+                one.tell(foreign, 1.0)
+        # One that comes back from a worker is the same, and so is one that was written down.
+        one.tell(pickle.loads(pickle.dumps(ours)), 1.0)
+        other.tell(libaoe.Trial(others.number, dict(others.configuration)), 2.0)
+        assert one.report()["told"] == other.report()["told"] == 1 and same.report()["told"] == 0
+
+
 def test_a_trial_is_told_once() -> None:
     with libaoe.Search(SPACE) as search:
         trial = search.ask()

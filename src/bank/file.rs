@@ -274,7 +274,10 @@ impl<'a> BankFile<'a> {
 
 /// The records of a unified bank.
 fn unified_records(bank: &unified::Bank, operator: unified::Operator) -> Vec<Record> {
-    let record = |(key, text)| Record { key, knowledge: Knowledge::Unified(operator, text) };
+    let record = |(info, text): (&unified::Dict, String)| {
+        let key = Key::new(info.dumps().into_bytes());
+        Record { key, knowledge: Knowledge::Unified(operator, text) }
+    };
     unified::records(bank).map(record).collect()
 }
 

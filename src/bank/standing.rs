@@ -70,6 +70,12 @@ impl<'a> Standing<'a> {
         self.time().map(|time| time.us)
     }
 
+    /// Whether the times of both are of one kind: measured or predicted, and of one description of the part.
+    pub fn is_comparable(&self, other: &Standing<'_>) -> bool {
+        let kind = |time: Time<'_>| (time.is_device, time.is_current);
+        self.time().map(kind).zip(other.time().map(kind)).is_some_and(|(ours, theirs)| ours == theirs)
+    }
+
     /// A device's time stands before the simulator's, and any before none; one of the part as it is described today
     /// before one of another description; then the lower time, the later day, and last what the record says.
     pub fn compare(&self, other: &Standing<'_>) -> Ordering {

@@ -7,7 +7,7 @@ use crate::graph::op::{Kind, prototype};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::tiling::Platform;
-use crate::tiling::vector::{self, Choice, Elementwise, Norm, Reduction};
+use crate::tiling::vector::{self, Choice, Elementwise, Norm, Reduction, axes};
 use crate::workload::{Operand, Workload};
 
 /// The tiling of an operator of this kind.
@@ -34,8 +34,8 @@ fn exact(case: &Case, kind: Kind, soc: &Soc, part: &Platform) -> Result<Tiling> 
     match (&work, kind, case.op.as_str()) {
         (Workload::Vector(_), Kind::Elementwise, _) => elementwise(case, soc, part),
         (Workload::Reduce(w), _, op) if op.starts_with("Reduce") => {
-            let axes = [(w.outer, false), (w.axis, true), (w.inner, false)];
             let Some(x) = w.inputs.first() else { return Err(wrong("`workload`: it reads nothing")) };
+            let Some(axes) = axes::reduced(w) else { return estimate::workload(case, soc) };
             Ok(tiling_of(case, &vector::reduction(&Reduction::of(op, &axes, x.dtype), part)))
         }
         (Workload::Reduce(_), _, "RmsNorm") => Ok(tiling_of(case, &vector::rms_norm(&norm(case, soc, 1)?, part))),

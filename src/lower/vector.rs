@@ -6,6 +6,7 @@ use crate::graph::infer::{norm, reduce};
 use crate::graph::op::Kind;
 use crate::graph::{Format, TensorDesc};
 use crate::status::Result;
+use crate::tiling::vector::axes;
 use crate::workload::{Collective, CollectiveKind, Move, Operand, Reduce, Vector, Workload};
 
 /// Operators whose operands may trade places: the same work whichever comes first.
@@ -78,14 +79,31 @@ impl Scene<'_> {
     /// Work along an axis.
     pub(super) fn reduction(&self) -> Result<Option<Workload>> {
         let [outer, axis, inner] = self.rows()?;
-        let (inputs, outputs) = (self.flat_inputs()?, self.results()?);
+        let (mut inputs, mut outputs) = (self.flat_inputs()?, self.results()?);
         if outer == 0 || axis == 0 || inner == 0 {
             return Ok(Some(self.fill(outputs)));
         }
         if self.reduces_nothing()? {
             return Ok(Some(Workload::Move(Move { op_type: self.op_type(), run_bytes: 0, inputs, outputs })));
         }
+        self.keep_axes_between(&mut inputs, &mut outputs)?;
         Ok(Some(Workload::Reduce(Reduce { op_type: self.op_type(), outer, axis, inner, inputs, outputs })))
+    }
+
+    /// Where axes are kept between reduced ones the operands keep them, for they decide how the work is dealt: a reduction
+    /// of one axis is told by its rows, terms and lanes.
+    fn keep_axes_between(&self, inputs: &mut [Operand], outputs: &mut [Operand]) -> Result<()> {
+        let (Kind::ReduceAxes, [x, ..], [y, ..]) = (self.kind, inputs, outputs) else { return Ok(()) };
+        let dims = self.input_dims(0)?;
+        let Some(reduced) = reduce::reduced(&self.call, dims.len()).map_err(|r| self.error(r))? else { return Ok(()) };
+        let sizes = dims.iter().copied().zip(reduced.iter().copied()).filter(|axis| axis.0 != 1);
+        let fused = axes::fused(sizes);
+        if self.is_image_space(&reduced) || fused.iter().filter(|axis| axis.1).count() < 2 {
+            return Ok(());
+        }
+        x.shape = fused.iter().map(|axis| axis.0).collect();
+        y.shape = fused.iter().map(|&(size, reduced)| if reduced { 1 } else { size }).collect();
+        Ok(())
     }
 
     /// Whether a reduction names no axes of its tensor: it copies.

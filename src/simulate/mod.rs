@@ -8,6 +8,7 @@ mod explain;
 mod job;
 #[cfg(test)]
 mod kernel_tests;
+mod notes;
 #[cfg(test)]
 mod tests;
 mod tiling;
@@ -15,11 +16,10 @@ mod tiling;
 pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
-use crate::graph::{DataType, op};
 use crate::sim::calibration::{Group, correction, group_of, near, own};
 use crate::sim::interval::{self, Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
-use crate::soc::{Arch, Soc};
+use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{ConvRecord, MatMulKernel, Schedule, Workload};
 pub use explain::Explanation;
@@ -110,7 +110,7 @@ pub fn read(line: &str, soc: &Soc) -> Result<Job> {
 pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
     let (soc, part_note) = parts.of(parsed.soc())?;
-    let (field_note, name_note) = (parsed.note(), name_note(&parsed.op));
+    let (field_note, name_note) = (parsed.note(), notes::name(&parsed.op));
     let is_dealt = parsed.is_dealt();
     let mut job = Job::of(parsed, soc)?;
     let state_note = as_measured(soc, &mut job, is_dealt)?;
@@ -119,9 +119,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let model_note = (!approximated.is_empty()).then(|| {
         format!("the model does not know {}: it is priced as the movement of its data", approximated.join(", "))
     });
-    let types_note = types_note(&job.workload, soc);
+    let [types_note, window_note] = [notes::types(&job.workload, soc), notes::window(&job.workload)];
     let name_note = name_note.filter(|_| approximated.is_empty() && !job.workload.is_cube());
-    let notes = [part_note.map(str::to_owned), model_note, name_note, types_note, field_note, state_note];
+    let notes = [part_note.map(str::to_owned), model_note, name_note, types_note, window_note, field_note, state_note];
     let notes: Vec<_> = notes.into_iter().flatten().collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
     let Prediction { time_us, model_us, pipes, bound, .. } = prediction;
@@ -219,23 +219,6 @@ pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, 
     }
     answers.flush()?;
     Ok(count)
-}
-
-/// What an answer says of an operator that no list has, whose name has the words of some that are known.
-fn name_note(op: &str) -> Option<String> {
-    let is_listed = op::prototype::prototype(op).is_some() || op::family(op).is_some() || op.starts_with("FusionOp_");
-    (!is_listed).then(|| format!("no list of CANN's operators has {op}: it is priced by the words of its name"))
-}
-
-/// What an answer of cube work says where the part multiplies no such numbers, though operators take them.
-fn types_note(workload: &Workload, soc: &Soc) -> Option<String> {
-    let rounded = workload.dtype() == Some(DataType::Float) && matches!(soc.arch, Arch::C100 | Arch::M200);
-    (rounded && workload.is_cube()).then(|| {
-        let part = &soc.name;
-        format!(
-            "the cube of {part} multiplies no float32, and CANN rounds to fp16 first: the time is that of a later cube"
-        )
-    })
 }
 
 /// Explains one case. Fails as [`price`] does.

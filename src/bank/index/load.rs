@@ -10,6 +10,7 @@ use crate::bank::lines::{Finding, trim};
 use crate::bank::reader::{Judge, LineReader, Mended, Notes, repeated};
 use crate::bank::side::Side;
 use crate::bank::{Content as _, unified};
+use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -46,6 +47,9 @@ struct Piece {
 #[derive(Debug)]
 pub struct Loaded {
     pub table: Table,
+    /// Of a unified bank, the text of each key by that with its fields sorted, where the two differ; of several with the
+    /// same fields the first.
+    pub by_fields: FxHashMap<String, String>,
     /// What there is to tell of lines, which are counted from 1.
     pub findings: Vec<(usize, String)>,
     /// How much more there is to tell.
@@ -63,8 +67,13 @@ pub fn load_unified(mut file: File) -> io::Result<Loaded> {
     file.read_to_end(&mut content)?;
     let bank = unified::Bank::parse(&content);
     let mut packed = Packed::default();
-    for (key, knowledge) in unified::records(&bank) {
-        packed.push_text(key.bytes(), knowledge.as_bytes());
+    let mut by_fields = FxHashMap::default();
+    for (info, knowledge) in unified::records(&bank) {
+        let (key, sorted) = (info.dumps(), info.sorted().dumps());
+        packed.push_text(key.as_bytes(), knowledge.as_bytes());
+        if sorted != key {
+            by_fields.entry(sorted).or_insert(key);
+        }
     }
     let mut table = Table::with_room(std::iter::once(&packed), Vec::new())?;
     for record in packed.iter() {
@@ -73,7 +82,7 @@ pub fn load_unified(mut file: File) -> io::Result<Loaded> {
     table.finish();
     let told = bank.findings().iter().map(Finding::sentence);
     let findings: Vec<_> = told.take(MOST_KEPT).collect();
-    Ok(Loaded { table, unlisted: bank.findings().len() - findings.len(), findings })
+    Ok(Loaded { table, by_fields, unlisted: bank.findings().len() - findings.len(), findings })
 }
 
 /// As [`load`], in pieces of so many bytes.
@@ -100,7 +109,7 @@ pub fn load_by(piece: u64, file: &File, form: Form, op_type: &str, side: &Side) 
         line += lines;
     }
     table.finish();
-    Ok(Loaded { table, findings, unlisted })
+    Ok(Loaded { table, by_fields: FxHashMap::default(), findings, unlisted })
 }
 
 /// Adds the records of a piece in their order, so that of two with one key the first counts; gives what there is

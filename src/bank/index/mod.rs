@@ -26,6 +26,7 @@ use super::unified;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -61,6 +62,8 @@ struct Operator {
     op_type: String,
     /// The first that has a key counts.
     layers: Vec<Table>,
+    /// As [`load::Loaded`] has it, of all layers.
+    by_fields: FxHashMap<String, String>,
 }
 
 impl Index {
@@ -114,9 +117,14 @@ impl Index {
             let side = BankFile::at(&DISK, path, name.form, &op_type).side()?;
             load::load(&file, name.form, &op_type, &side).map_err(failed)?
         };
-        match known {
-            Some(operator) => operator.layers.push(loaded.table),
-            None => self.operators.push(Operator { name, op_type, layers: vec![loaded.table] }),
+        if let Some(operator) = known {
+            operator.layers.push(loaded.table);
+            for (sorted, key) in loaded.by_fields {
+                operator.by_fields.entry(sorted).or_insert(key);
+            }
+        } else {
+            let (layers, by_fields) = (vec![loaded.table], loaded.by_fields);
+            self.operators.push(Operator { name, op_type, layers, by_fields });
         }
         let findings = loaded.findings.iter().cloned();
         self.warnings.extend(sentences(path, findings, loaded.unlisted));
@@ -139,7 +147,9 @@ impl Index {
 
     /// Bytes of memory that the records take, with everything that is needed to find them.
     pub fn memory(&self) -> usize {
-        self.tables().map(Table::memory).sum()
+        let texts = self.operators.iter().flat_map(|operator| &operator.by_fields);
+        self.tables().map(Table::memory).sum::<usize>()
+            + texts.map(|(sorted, key)| sorted.len() + key.len()).sum::<usize>()
     }
 
     fn tables(&self) -> impl Iterator<Item = &Table> {
@@ -159,23 +169,36 @@ impl Index {
         same.flat_map(|operator| &operator.layers).find_map(|table| table.get(key))
     }
 
-    /// What is recorded for the text of an `info_dict`, whatever blanks it has: of the unified bank in the order that
-    /// TBE gives its fields. Fails with [`Error::Param`] for what is no JSON, and as [`Index::find_info`] does.
+    /// What is recorded for the text of an `info_dict`, whatever blanks it has and in whatever order its fields stand. To TBE,
+    /// which asks the unified bank, their order is part of the key: one that stands as it is goes before one with the same
+    /// fields. Fails with [`Error::Param`] for what is no JSON, and as [`Index::find_info`] does.
     pub fn find_text(&self, op_type: &str, text: &[u8]) -> Result<Option<Found<'_>>> {
         let no_json = |e: String| Error::param("key", format!("is no JSON: {e}"));
         if self.operators.iter().any(|o| o.op_type == op_type && matches!(o.name.form, Form::Unified(_))) {
             let text = std::str::from_utf8(text).map_err(|e| no_json(e.to_string()))?;
             let info = unified::Value::parse(text).map_err(no_json)?;
-            return Ok(self.find(op_type, info.dumps().as_bytes()));
+            let found = self.find(op_type, info.dumps().as_bytes());
+            return Ok(found.or_else(|| self.find_fields(op_type, &info.sorted().dumps())));
         }
         let info = serde_json::from_slice(text).map_err(|e| no_json(e.to_string()))?;
         self.find_info(op_type, &info)
+    }
+
+    /// What a unified bank has for these fields, sorted.
+    fn find_fields(&self, op_type: &str, sorted: &str) -> Option<Found<'_>> {
+        let mut same = self.operators.iter().filter(|operator| operator.op_type == op_type);
+        let key = same.find_map(|operator| operator.by_fields.get(sorted))?;
+        self.find(op_type, key.as_bytes())
     }
 
     /// What is recorded for an `info_dict`. Fails with [`Error::Param`] for one that is no key of the operator.
     pub fn find_info(&self, op_type: &str, info: &Value) -> Result<Option<Found<'_>>> {
         let unusable = |why: Unusable| Error::param("key", why.to_string());
         for operator in self.operators.iter().filter(|operator| operator.op_type == op_type) {
+            if let Form::Unified(_) = operator.name.form {
+                // Values sort their fields.
+                return self.find_text(op_type, info.to_string().as_bytes());
+            }
             let key: Key = operator.name.form.key(info).map_err(unusable)?;
             if let Some(found) = operator.layers.iter().find_map(|table| table.get(key.bytes())) {
                 return Ok(Some(found));

@@ -190,6 +190,7 @@ impl Job {
             outcome.warnings.extend(file.side_findings(&side));
             sides.push(side);
         }
+        let shipped = self.built_in.iter().map(|path| at(path).side()).collect::<Result<Vec<_>>>()?;
         let (file, mut records) = (at(&self.target), Vec::new());
         let part = part_named(&self.target);
         let soc_fields = part.as_ref().map(|(_, soc)| soc_digest(soc));
@@ -197,7 +198,7 @@ impl Job {
         let times = || {
             let operator = if let Form::Unified(operator) = name.form { Some(operator) } else { None };
             let mut times = Times { operator, side: file.side()?, soc_fields };
-            for side in &sides {
+            for side in sides.iter().chain(&shipped) {
                 times.side.take_all(side, soc_fields);
             }
             Ok(times)

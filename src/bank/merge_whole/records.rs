@@ -102,10 +102,15 @@ fn judge_built_in(new: Option<f64>, built_in: Option<Other>, fate: Fate, reason:
 fn judge_unified(
     new: unified::Element<'_>,
     old: Option<unified::Element<'_>>,
-    built_in: Option<Other>,
+    built_in: Option<unified::Element<'_>>,
     times: &Times,
 ) -> (Fate, String) {
-    let take = |fate, reason| judge_built_in(new.cost_us(), built_in, fate, reason);
+    let take = |fate, reason| match built_in {
+        Some(shipped) if is_as_good(shipped, new, times) => {
+            (Fate::Refused, "the built-in bank has as good a one".to_owned())
+        }
+        _ => (fate, reason),
+    };
     let Some(old) = old else {
         return take(Fate::Added, format!("the bank had none; {}", us(new.cost_us())));
     };
@@ -128,6 +133,15 @@ fn judge_unified(
         return take(Fate::Updated, format!("{} stay, {} go", us(new.cost_us()), us(old.cost_us())));
     }
     (Fate::Kept, "the bank has the same".to_owned())
+}
+
+/// Whether a new record gains nothing over what CANN ships: it says the same, or takes no less by times that compare. A
+/// predicted time and a device's do not; then a tiling that someone put beside CANN's is taken for better.
+fn is_as_good(shipped: unified::Element<'_>, new: unified::Element<'_>, times: &Times) -> bool {
+    let [theirs, ours] = [shipped, new].map(|element| times.knowledge(element));
+    let (theirs, ours) = (times.standing(shipped, &theirs), times.standing(new, &ours));
+    let is_slower = || theirs.us().zip(ours.us()).is_some_and(|(theirs, ours)| theirs <= ours);
+    theirs.knowledge == ours.knowledge || (theirs.is_comparable(&ours) && is_slower())
 }
 
 /// Why of two tilings one stays and the other goes.
@@ -162,11 +176,8 @@ impl Merge for unified::Bank {
                 continue;
             };
             let info = new.info_dict();
-            let text = |element: unified::Element<'_>| unified::Value::Dict(element.knowledge().clone()).to_string();
-            let built_in = others.built_in(|bank: &Self| {
-                let theirs = bank.get(info)?;
-                Some((text(new).cmp(&text(theirs)), theirs.cost_us()))
-            });
+            // The first that has anything is the one that CANN would use.
+            let built_in = others.built_in.iter().find_map(|(_, bank)| bank.get(info));
             let (fate, reason) = judge_unified(new, self.get(info), built_in, &others.times);
             if matches!(fate, Fate::Added | Fate::Updated) {
                 self.adopt(new);

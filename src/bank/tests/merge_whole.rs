@@ -218,6 +218,29 @@ fn of_unified_records_a_prediction_takes_no_place_of_a_time_that_was_measured() 
 }
 
 #[test]
+fn a_unified_record_is_held_beside_the_built_in_one_by_times_of_one_kind_only() {
+    let place = Place::new();
+    let side = |folder: &str| format!("{folder}/.aoe/{UNIFIED}.side.jsonl");
+    // What CANN ships states a device's times: a prediction is neither lower nor higher than those.
+    place.file(&format!("source/{UNIFIED}"), unified_bank(&[(1, 11, 6.0), (2, 21, 4.0), (3, 30, 6.0), (4, 41, 6.0)]));
+    place.file(
+        &side("source"),
+        side_file(&[(1, 11, 6.0, "simulator"), (2, 21, 4.0, "simulator"), (3, 30, 6.0, "simulator")]),
+    );
+    place.file(&format!("shipped/{UNIFIED}"), unified_bank(&[(1, 10, 5.0), (2, 20, 5.0), (3, 30, 5.0), (4, 40, 5.0)]));
+    let outcome = place.merge(&["source"], &["shipped"]);
+    assert_eq!(counts(&outcome), [2, 0, 0, 2], "the same tiling, and a slower one, are not taken: {outcome:#?}");
+    let tiles: Vec<_> = unified_at(&place.at("into").join(UNIFIED)).into_iter().map(|(m, tile, _)| (m, tile)).collect();
+    assert_eq!(tiles, [(1, knowledge(11)), (2, knowledge(21))]);
+    // Two predictions compare, whatever the banks state.
+    place.file(&side("shipped"), side_file(&[(1, 10, 7.0, "simulator"), (2, 20, 3.0, "simulator")]));
+    std::fs::remove_dir_all(place.at("into")).unwrap();
+    let outcome = place.merge(&["source"], &["shipped"]);
+    assert_eq!(counts(&outcome), [1, 0, 0, 3], "{outcome:#?}");
+    assert_eq!(unified_at(&place.at("into").join(UNIFIED))[0].1, knowledge(11));
+}
+
+#[test]
 fn a_unified_record_brings_its_fields_and_keeps_those_that_it_has_not() {
     let place = Place::new();
     let with = |field: &str, content: Vec<u8>| {

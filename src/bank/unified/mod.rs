@@ -21,7 +21,6 @@ pub use operator::Operator;
 pub use python::{Dict, Value};
 pub use repository::{Repository, Row};
 
-use super::key::Key;
 use super::names;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -136,13 +135,10 @@ pub fn accepts(knowledge: &Dict, workload: &Workload, soc: &Soc) -> Result<()> {
     Ok(())
 }
 
-/// The records of a bank: each `info_dict` as the text that its key is summed over, with the text of the fastest
-/// tiling for it.
-pub fn records(bank: &Bank) -> impl Iterator<Item = (Key, String)> {
-    bank.entries().filter_map(Entry::best).map(|element| {
-        let key = Key::new(element.info_dict().dumps().into_bytes());
-        (key, element.knowledge().dumps())
-    })
+/// The records of a bank: each `info_dict` with the text of the fastest tiling for it. A key is summed over the text of
+/// the first.
+pub fn records(bank: &Bank) -> impl Iterator<Item = (&Dict, String)> {
+    bank.entries().filter_map(Entry::best).map(|element| (element.info_dict(), element.knowledge().dumps()))
 }
 
 /// Records the tiling of a text for the `info_dict` of a text. Fails as [`Bank::put`] does, and for texts that are no

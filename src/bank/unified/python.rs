@@ -62,6 +62,14 @@ impl Dict {
         });
     }
 
+    /// As [`Value::sorted`].
+    #[must_use]
+    pub fn sorted(&self) -> Dict {
+        let mut fields: Vec<_> = self.0.iter().map(|(key, value)| (key.clone(), value.sorted())).collect();
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Dict(fields)
+    }
+
     /// Keys and values in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> {
         self.0.iter().map(|(k, v)| (k.as_str(), v))
@@ -130,6 +138,17 @@ impl Value {
         let mut out = String::new();
         self.write(&mut out);
         out
+    }
+
+    /// The same with the fields of every object in the order of their names: two that are equal but for their order
+    /// become one. Recurses as [`Value::write`] does.
+    #[must_use]
+    pub fn sorted(&self) -> Value {
+        match self {
+            Value::List(items) => Value::List(items.iter().map(Value::sorted).collect()),
+            Value::Dict(dict) => Value::Dict(dict.sorted()),
+            other => other.clone(),
+        }
     }
 
     /// Recurses no deeper than the value, which is at most [`MAX_DEPTH`] levels when it was read.

@@ -61,6 +61,19 @@ fn a_reduction_over_no_axes_copies() {
     assert_eq!(rows(sum().set("noop_with_empty_axes", Attr::Bool(false))), [1, 35, 1]);
 }
 
+/// The rows alone would be those of one axis of as many terms, which is dealt to the cores in another way.
+#[test]
+fn a_reduction_has_the_axes_that_it_keeps_between_others() {
+    let sizes = |axes: &[i64]| match op("ReduceSum").x(&[4, 6, 1, 8, 5]).ints(axes).one() {
+        Workload::Reduce(sum) => (shapes(&sum.inputs), shapes(&sum.outputs), [sum.outer, sum.axis, sum.inner]),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(sizes(&[0, 3]), (vec![vec![4, 6, 8, 5]], vec![vec![1, 6, 1, 5]], [6, 32, 5]));
+    assert_eq!(sizes(&[1, 3]), (vec![vec![960]], vec![vec![20]], [4, 48, 5]));
+    let flat = op("ReduceSum").x(&[24, 40]).ints(&[1]).one();
+    assert_eq!(op("ReduceSum").x(&[4, 6, 8, 5]).ints(&[2, 3]).one(), flat);
+}
+
 #[test]
 fn casts_run_only_where_the_type_changes_on_the_device() {
     let cast = |to| op("Cast").x(&[16]).set("dst_type", Attr::Type(to));

@@ -1,5 +1,6 @@
 //! An index says what the files say.
 
+mod listed;
 mod table;
 
 use super::load::load_by;
@@ -262,7 +263,7 @@ fn unified_banks_are_looked_up_in_by_their_texts_and_by_the_work() {
     let mut buffer = Vec::new();
     let expected = knowledge.dumps();
     assert_eq!(index.find_workload(&work, &soc).unwrap().unwrap().text(&mut buffer), expected.as_bytes());
-    // Blanks do not matter, the order does, as for TBE.
+    // Neither blanks nor the order matter.
     let text = info.dumps().replace(", ", ",\n");
     assert_eq!(index.find_text("matmul", text.as_bytes()).unwrap().unwrap().text(&mut buffer), expected.as_bytes());
     assert!(index.find_text("matmul", infos[0].dumps().as_bytes()).unwrap().is_none());

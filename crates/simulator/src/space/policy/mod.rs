@@ -1,6 +1,5 @@
 //! The tiling that CANN's own heuristics choose: what a network runs with before it is tuned.
 
-mod axes;
 mod batch;
 mod conv;
 mod matmul;

@@ -39,7 +39,7 @@ fn a_kernel_of_more_tensors_than_the_buffer_holds_is_refused_in_a_few_words() {
 
 #[test]
 fn sizes_tell_which_axes_changed_places_where_they_differ() {
-    use super::axes::order;
+    use crate::tiling::vector::axes::order;
     assert_eq!(order(&[4, 5], &[5, 4]), Some(&[1, 0][..]));
     assert_eq!(order(&[4, 5, 6], &[4, 6, 5]), Some(&[0, 2, 1][..]));
     assert_eq!(order(&[4, 5, 6], &[5, 4, 6]), Some(&[1, 0, 2][..]));

@@ -1,10 +1,9 @@
 //! CANN's default tiling of vector kernels: by its own rules where they are public ([`own`]), else an estimate.
 
-use super::axes;
 use crate::soc::Soc;
 use crate::space::vector::{Axes, UB_BLOCK, Work};
 use crate::tiling::Platform;
-use crate::tiling::vector::{self, Choice, Elementwise, Norm, Reduction};
+use crate::tiling::vector::{self, Choice, Elementwise, Norm, Reduction, axes};
 use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate, Workload};
 use aoe_graph::op::{self, Kind};
 

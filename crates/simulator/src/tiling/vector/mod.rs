@@ -4,6 +4,7 @@
 //! transposes are written in `AscendC`. What UB holds of each tensor is decided when a kernel is compiled. Where that
 //! is not known it is counted from the operands, and a rule says so ([`Rule::UbCounted`]).
 
+pub mod axes;
 mod elementwise;
 mod norm;
 mod reduction;

@@ -8,7 +8,7 @@ const PUBLIC: [&[usize]; 4] = [&[1, 0], &[0, 2, 1], &[1, 0, 2], &[0, 2, 1, 3]];
 /// The order of axes that turns these sizes into those, of the orders with public rules; `None` if it may be another.
 ///
 /// Axes that stay neighbours are one axis of a workload, so of three axes there are three orders.
-pub(super) fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
+pub fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
     let makes =
         |order: &[usize]| order.len() == from.len() && order.iter().map(|&axis| from[axis]).eq(to.iter().copied());
     let may_be_another = match *from {
@@ -27,9 +27,17 @@ const MOST_AXES: usize = 10;
 ///
 /// A workload says how many rows, terms and lanes there are. Of images whose channels are kept the terms of a row lie
 /// apart, and are dealt to the cores in another way than one axis of as many terms.
-pub(super) fn reduced(w: &Reduce) -> Option<Vec<(u64, bool)>> {
+pub fn reduced(w: &Reduce) -> Option<Vec<(u64, bool)>> {
     let (from, to) = (&w.inputs.first()?.shape, &w.outputs.first()?.shape);
     let work = [w.outer, w.axis, w.inner];
+    // A network's tensors are flat where one axis is reduced.
+    if let (&[_], &[_]) = (from.as_slice(), to.as_slice())
+        && volume(from) == volume(&work)
+    {
+        return Some(fused(
+            [(w.outer, false), (w.axis, true), (w.inner, false)].into_iter().filter(|axis| axis.0 != 1),
+        ));
+    }
     // Results that keep the axes as axes of one tell them whatever the sizes.
     if from.len() == to.len() && from.iter().zip(to).all(|(&from, &to)| to == from || to == 1) {
         let axes = from.iter().zip(to).filter(|(from, _)| **from != 1).map(|(&from, &to)| (from, to == 1));
@@ -58,8 +66,12 @@ pub(super) fn reduced(w: &Reduce) -> Option<Vec<(u64, bool)>> {
     found
 }
 
+fn volume(sizes: &[u64]) -> Option<u64> {
+    sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size))
+}
+
 /// Neighbours that are both reduced or both kept are one axis.
-fn fused(axes: impl Iterator<Item = (u64, bool)>) -> Vec<(u64, bool)> {
+pub fn fused(axes: impl Iterator<Item = (u64, bool)>) -> Vec<(u64, bool)> {
     let mut fused: Vec<(u64, bool)> = Vec::new();
     for (size, reduced) in axes {
         match fused.last_mut() {
@@ -105,6 +117,8 @@ mod tests {
         // A mean over everything, and over nothing.
         assert_eq!(axes(&[8, 64], &[1], [1, 512, 1]), Some(vec![(512, true)]));
         assert_eq!(axes(&[8, 64], &[8, 64], [512, 1, 1]), Some(vec![(512, false)]));
+        // As networks have them.
+        assert_eq!(axes(&[512], &[16], [2, 32, 8]), Some(vec![(2, false), (32, true), (8, false)]));
         // Which of two equal axes is kept, the rows say.
         assert_eq!(axes(&[8, 8], &[8], [1, 8, 8]), Some(vec![(8, true), (8, false)]));
         assert_eq!(axes(&[8, 8], &[8], [8, 8, 1]), Some(vec![(8, false), (8, true)]));
