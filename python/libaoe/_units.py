@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import tarfile
 import tempfile
 import threading
@@ -218,15 +219,28 @@ def ended_by_sigterm() -> Iterator[None]:
 def _own_folder() -> Iterator[Path]:
     """A folder for one unit that is gone afterwards, as are those of units whose process was killed."""
     _sweep(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder, open(Path(folder, _LOCK), "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield Path(folder)
+    while True:
+        with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder:
+            try:
+                lock = open(Path(folder, _LOCK), "wb")
+            except FileNotFoundError:
+                continue
+            with lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                # Who sweeps may have come between the file and its lock.
+                if os.path.exists(lock.name):
+                    yield Path(folder)
+                    return
 
 
 def _sweep(below: Path) -> None:
     """Removes the folders of units that nobody tunes any more. The system frees the lock of a process that dies."""
     for lock in below.glob(f"{_FOLDER}*/{_LOCK}"):
         try:
+            # What another user has put there may be anything: a pipe that nobody writes to, a link.
+            folder = lock.parent.lstat()
+            if not stat.S_ISDIR(folder.st_mode) or folder.st_uid != os.getuid():
+                continue
             with open(lock, "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(lock.parent)

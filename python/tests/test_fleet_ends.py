@@ -44,7 +44,10 @@ def test_a_fleet_that_is_terminated_leaves_no_folder(temporary: Path) -> None:
     assert not list(temporary.iterdir())
 
 
-def test_the_folders_of_killed_units_are_swept_away_and_no_others(temporary: Path) -> None:
+def test_the_folders_of_killed_units_are_swept_away_and_no_others(temporary: Path, tmp_path: Path) -> None:
+    # Who opened this would wait for a writer.
+    os.mkfifo(tmp_path / "lock")
+    (temporary / "libaoe-unit-linked").symlink_to(tmp_path)
     for name in ("libaoe-unit-killed", "libaoe-unit-at-work", "libaoe-unit-foreign", "another"):
         (temporary / name).mkdir()
     for name in ("libaoe-unit-killed", "libaoe-unit-at-work", "another"):
@@ -53,7 +56,9 @@ def test_the_folders_of_killed_units_are_swept_away_and_no_others(temporary: Pat
         fcntl.flock(held, fcntl.LOCK_EX)
         ((unit, model),) = fleet.units_of([SMALL], ["Ascend910B2"], ["2"], ["--max_tuning_count=5"])
         assert _units.tune_file(unit, model)[0].error is None
-    assert sorted(path.name for path in temporary.iterdir()) == ["another", "libaoe-unit-at-work", "libaoe-unit-foreign"]
+    assert sorted(path.name for path in temporary.iterdir()) == [
+        *("another", "libaoe-unit-at-work", "libaoe-unit-foreign", "libaoe-unit-linked")
+    ]
 
 
 def test_models_with_the_longest_names_are_units(tmp_path: Path) -> None:
