@@ -65,6 +65,7 @@ const MODELLED: &[Known] = &[
     pass("ConstToAttrStridedSliceFusion", Graph), pass("ConstToAttrStridedSliceV2Fusion", Graph),
     pass("TileConstToAttrFusion", Graph), pass("BatchNormBnInferFusionPass", Graph), pass("ZSplitFusionPass", Graph),
     pass("ZSplitVFusionPass", Graph), pass("ADepthwiseFusionPass", Graph),
+    pass("Conv2dToConv2dV2FusionPass", Graph), pass("Conv3dToConv3dV2FusionPass", Graph),
     pass("AutomaticUbFusion", Ub), fixed("TbeConvFixPipeFusionPass", Ub), fixed("TbeMatmulFixPipeFusionPass", Ub),
     pass("TbeConvDoubleInFusionPass", Ub), pass("TbeConvCommonRules0FusionPass", Ub),
     pass("TbeDepthwiseConvElemwiseFusionPass", Ub), pass("TbeBatchMatmulElementWiseFusionPass", Ub),

@@ -22,7 +22,7 @@ pub(super) const GRAPH: &[&str] = &[
     "ConstToAttrGatherV2Fusion", "ConstToAttrReduceSumFusion", "ConstToAttrResizeNearestNeighborGradFusion",
     "Conv1D", "Conv2DbpInputBiasAddFusionPass", "Conv2DFixPipeToExtendConv2DFusionPass",
     "Conv2DQuantProcessFusionPass", "Conv2DSqueezeBiasaddFusionPass", "Conv2DTDQuantProcessFusionPass",
-    "Conv2dToConv2dV2FusionPass", "Conv2DTransposeBatchnormFusionPass", "Conv2DWinogradFusionPass",
+    "Conv2DTransposeBatchnormFusionPass", "Conv2DWinogradFusionPass",
     "Conv3DbpInputBiasAddFusionPass", "Conv3DQuantProcessFusionPass", "ConvCastFusionPass", "ConvConcatFusionPass",
     "ConvertToConvTransposeDFusionPass", "ConvFormatRefreshFusionPass", "ConvRearrangeGfzFusionPass",
     "ConvWeightCompressFusionPass", "COPYPass", "CubeTransFixpipeFusionPass", "DealQuantScalePass",

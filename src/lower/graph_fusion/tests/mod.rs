@@ -112,6 +112,14 @@ fn inference() -> [(&'static str, Attr); 2] {
 }
 
 #[test]
+fn every_pass_is_one_that_a_switch_file_can_name_once() {
+    for pass in super::passes::PASSES {
+        let known: Vec<_> = crate::lower::switches::PASSES.iter().filter(|known| known.name == pass.name).collect();
+        assert!(matches!(known[..], [known] if known.modelled), "{}: {} entries", pass.name, known.len());
+    }
+}
+
+#[test]
 fn a_normalisation_with_constant_statistics_goes_into_its_convolution() {
     for (op_type, parameters) in [("BatchNorm", 4), ("BNInference", 2), ("BNInfer", 4), ("Scale", 2), ("Scale", 1)] {
         let mut line = Line::new(&[1, 3, 8, 8]);
