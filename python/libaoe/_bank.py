@@ -124,7 +124,7 @@ class Bank:
 
     def _is_meant(self, part: Optional[str]) -> bool:
         """Whether a record is of the part that was asked for, where both say one."""
-        return part is None or self._soc is None or part.rpartition("_")[0].lower() == self._soc.lower()
+        return part is None or self._soc is None or _spelled(part.rpartition("_")[0]) == _spelled(self._soc)
 
 
 def merge(
@@ -187,14 +187,14 @@ def _layer(path: PathLike, soc: Optional[str]) -> Path:
         return layer
     if soc is None:
         raise _not_found(f"{layer} is a whole bank, with {', '.join(socs)}: say which part with soc=")
-    meant = [one for name, one in socs.items() if name.lower() == _spelled(soc)]
+    meant = [one for name, one in socs.items() if _spelled(name) == _spelled(soc)]
     if not meant:
         raise _not_found(f"{layer} holds nothing of {soc}: there is {', '.join(socs)}")
     return meant[0]
 
 
 def _spelled(soc: str) -> str:
-    """The name of a part as those of files have it."""
+    """The name of a part, as names are compared: blanks around it and capitals say nothing."""
     return soc.strip().lower()
 
 

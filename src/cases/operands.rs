@@ -7,9 +7,9 @@ use super::kernel::{Kernel, Stated};
 use super::{attention, conv, indexed, product, transpose};
 use crate::graph::Format;
 use crate::graph::op::{self, Kind};
-use crate::lower::collapse;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
+use crate::tiling::vector::axes::rows as rows_along;
 use crate::workload::{Move, Operand, Reduce, Vector, Workload};
 
 /// Bytes that one core clears of the buffers that an `AtomicAddrClean` names; it clears only the part
@@ -132,8 +132,8 @@ fn stated_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, 
     if axes.is_empty() || !kinds.contains(&op::kind(op)) {
         return None;
     }
-    let reduced: Vec<bool> = (0..rank).map(|axis| axes.contains(&axis)).collect();
-    collapse::rows(&x.shape, &reduced).map(<(u64, u64, u64)>::from)
+    let reduced = (0..rank).map(|axis| axes.contains(&axis));
+    rows_along(x.shape.iter().copied().zip(reduced)).map(<(u64, u64, u64)>::from)
 }
 
 /// Movement of data, with the bytes that stay together where that is less than a row of blocks.

@@ -35,8 +35,8 @@ fn exact(case: &Case, kind: Kind, soc: &Soc, part: &Platform) -> Result<Tiling> 
         (Workload::Vector(_), Kind::Elementwise, _) => elementwise(case, soc, part),
         (Workload::Reduce(w), _, op) if op.starts_with("Reduce") => {
             let Some(x) = w.inputs.first() else { return Err(wrong("`workload`: it reads nothing")) };
-            let Some(axes) = axes::reduced(w) else { return estimate::workload(case, soc) };
-            Ok(tiling_of(case, &vector::reduction(&Reduction::of(op, &axes, x.dtype), part)))
+            let Some(fused) = axes::reduced(w) else { return estimate::workload(case, soc) };
+            Ok(tiling_of(case, &vector::reduction(&Reduction::of(op, fused.axes(), x.dtype), part)))
         }
         (Workload::Reduce(_), _, "RmsNorm") => Ok(tiling_of(case, &vector::rms_norm(&norm(case, soc, 1)?, part))),
         (Workload::Reduce(_), _, "AddLayerNorm") => {

@@ -3,7 +3,7 @@
 
 use super::calibrate::percent;
 use super::problem::{CONTRADICTION, Problem};
-use crate::sim::calibration::{self, Correction, Known, LEAST_GAIN};
+use crate::sim::calibration::{self, Correction, Known, is_better};
 use std::collections::BTreeMap;
 
 /// Fewest kernels of which anything is learned: what launches of one say of each other is no problem held out.
@@ -40,7 +40,7 @@ pub(super) fn learn<'a>(problems: impl Iterator<Item = &'a Problem>) -> Result<K
     if repeated.is_empty() {
         return Err("none was launched more than once".to_owned());
     }
-    if error_after >= error_before * (1.0 - LEAST_GAIN) {
+    if !is_better(error_before, error_after) {
         let [before, after] = [error_before, error_after].map(percent);
         return Err(format!("no gain on half of their launches ({before} before, {after} after)"));
     }

@@ -3,7 +3,7 @@
 
 use super::calibrate::percent;
 use super::problem::Problem;
-use crate::sim::calibration::{Correction, FEWEST, Group, LEAST_GAIN, Near, Types};
+use crate::sim::calibration::{Correction, FEWEST, Group, Near, Types, is_better};
 use std::collections::BTreeMap;
 
 /// Most kernels of a type that are kept; of more, as many evenly through their times.
@@ -42,7 +42,7 @@ pub(super) fn learn<'a>(
         return Err(format!("too few kernels with another one of their type: {compared} of at least {FEWEST}"));
     }
     let [error_before, error_after] = sums.map(|sum| sum / compared as f64);
-    if error_after >= error_before * (1.0 - LEAST_GAIN) {
+    if !is_better(error_before, error_after) {
         let [before, after] = [error_before, error_after].map(percent);
         return Err(format!("no gain on kernels held out ({before} before, {after} after)"));
     }

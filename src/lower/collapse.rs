@@ -45,27 +45,6 @@ fn pad(operand: &[u64], whole: &[u64]) -> Option<Vec<u64>> {
     padded.iter().zip(whole).all(|(&o, &w)| o == 1 || o == w).then_some(padded)
 }
 
-/// A reduction as independent rows, reduced elements, and contiguous lanes below the last reduced axis.
-///
-/// `None` when a product overflows.
-pub(crate) fn rows(dims: &[u64], reduced: &[bool]) -> Option<[u64; 3]> {
-    let (mut outer, mut axis, mut inner) = (1u64, 1u64, 1u64);
-    for (&size, &gone) in dims.iter().zip(reduced) {
-        if size == 1 {
-            continue;
-        }
-        if gone {
-            axis = axis.checked_mul(size)?;
-            outer = outer.checked_mul(inner)?;
-            inner = 1;
-        } else {
-            inner = inner.checked_mul(size)?;
-        }
-    }
-    // Nothing reduced: every element is a row of its own.
-    if axis == 1 { Some([outer.checked_mul(inner)?, 1, 1]) } else { Some([outer, axis, inner]) }
-}
-
 /// A transpose with axes of size 1 dropped and axes that stay neighbours merged: the sizes in the order
 /// of the input, and the order of the output.
 pub(super) fn transpose(dims: &[u64], order: &[usize]) -> (Vec<u64>, Vec<usize>) {
@@ -107,15 +86,6 @@ mod tests {
         assert_eq!(mask, [vec![8, 1536, 128], vec![8, 1, 128]]);
         assert_eq!(elementwise(&[vec![3]], &[4]), None);
         assert_eq!(elementwise(&[vec![2, 4]], &[4]), None);
-    }
-
-    #[test]
-    fn reductions_become_rows() {
-        assert_eq!(rows(&[2, 3, 4, 5], &[false, false, true, true]), Some([6, 20, 1]));
-        assert_eq!(rows(&[2, 3, 4, 5], &[false, true, false, false]), Some([2, 3, 20]));
-        assert_eq!(rows(&[2, 3, 4, 5], &[true, false, true, true]), Some([3, 40, 1]));
-        assert_eq!(rows(&[7], &[false]), Some([7, 1, 1]));
-        assert_eq!(rows(&[u64::MAX, 3], &[true, true]), None);
     }
 
     #[test]

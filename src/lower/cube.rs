@@ -1,6 +1,6 @@
 //! Products and convolutions.
 
-use super::{Scene, collapse};
+use super::Scene;
 use crate::graph::infer::Call;
 use crate::graph::infer::attention::Geometry;
 use crate::graph::infer::conv::Convolution;
@@ -13,6 +13,7 @@ use crate::graph::op::{ConvPass, Kind, prototype};
 use crate::graph::{DataType, Format};
 use crate::soc::Arch;
 use crate::status::{Error, Result};
+use crate::tiling::vector::axes;
 use crate::workload::{Conv, ConvKind, Depth, MatMul, MatMulKernel, Operand, Reduce, Vector, Workload};
 
 impl Scene<'_> {
@@ -185,7 +186,7 @@ impl Scene<'_> {
         if !gone.contains(&true) {
             return self.movement();
         }
-        let [outer, axis, inner] = collapse::rows(&dims, &gone).ok_or_else(|| self.overflow())?;
+        let [outer, axis, inner] = axes::rows(dims.iter().copied().zip(gone)).ok_or_else(|| self.overflow())?;
         let (inputs, outputs) = (self.flat_inputs()?, self.results()?);
         Ok(Some(Workload::Reduce(Reduce { op_type: self.op_type(), outer, axis, inner, inputs, outputs })))
     }

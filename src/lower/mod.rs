@@ -7,7 +7,7 @@
 
 mod batch;
 mod before;
-pub(crate) mod collapse;
+mod collapse;
 mod conversion;
 mod cube;
 mod device;

@@ -96,13 +96,12 @@ impl Scene<'_> {
         let (Kind::ReduceAxes, [x, ..], [y, ..]) = (self.kind, inputs, outputs) else { return Ok(()) };
         let dims = self.input_dims(0)?;
         let Some(reduced) = reduce::reduced(&self.call, dims.len()).map_err(|r| self.error(r))? else { return Ok(()) };
-        let sizes = dims.iter().copied().zip(reduced.iter().copied()).filter(|axis| axis.0 != 1);
-        let fused = axes::fused(sizes);
-        if self.is_image_space(&reduced) || fused.iter().filter(|axis| axis.1).count() < 2 {
+        let fused = axes::Fused::of(dims.iter().copied().zip(reduced.iter().copied()));
+        if self.is_image_space(&reduced) || fused.axes().iter().filter(|axis| axis.1).count() < 2 {
             return Ok(());
         }
-        x.shape = fused.iter().map(|axis| axis.0).collect();
-        y.shape = fused.iter().map(|&(size, reduced)| if reduced { 1 } else { size }).collect();
+        x.shape = fused.axes().iter().map(|axis| axis.0).collect();
+        y.shape = fused.axes().iter().map(|&(size, reduced)| if reduced { 1 } else { size }).collect();
         Ok(())
     }
 
@@ -161,9 +160,9 @@ impl Scene<'_> {
         Ok([batch, self.product_of(dims)?.checked_div(pixels).unwrap_or(0), channels])
     }
 
-    fn flagged_rows(&self, dims: &[u64], axes: Option<Vec<bool>>) -> Result<[u64; 3]> {
-        if let Some(axes) = axes {
-            return collapse::rows(dims, &axes).ok_or_else(|| self.overflow());
+    fn flagged_rows(&self, dims: &[u64], reduced: Option<Vec<bool>>) -> Result<[u64; 3]> {
+        if let Some(reduced) = reduced {
+            return axes::rows(dims.iter().copied().zip(reduced)).ok_or_else(|| self.overflow());
         }
         // The axes are not constant: only how much smaller the result is tells something.
         let (whole, kept) = (self.product_of(dims)?, self.product_of(&self.output_dims()?)?);

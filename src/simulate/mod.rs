@@ -246,13 +246,17 @@ impl Job {
 
     /// What the time is one of: a kernel `alone`, where the case says what L2 holds, or one in a running `network`.
     pub fn context(&self) -> &'static str {
-        if self.cache.is_some() || self.apart.is_some() { "alone" } else { "network" }
+        if self.is_alone() { "alone" } else { "network" }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.cache.is_some() || self.apart.is_some()
     }
 
     /// Whether its interval is that of kernels that were measured alone. Products whose operands are told one by one were measured
     /// in a row of them.
     pub fn is_apart(&self) -> bool {
-        (self.cache.is_some() || self.apart.is_some()) && !(self.workload.is_cube() && self.places.is_some())
+        self.is_alone() && !(self.workload.is_cube() && self.places.is_some())
     }
 
     /// Prices the job with these constants.

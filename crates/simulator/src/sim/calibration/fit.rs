@@ -15,7 +15,7 @@ const FEWEST_FOR_CONSTANT: usize = 6;
 /// Parts that problems are split into for a verdict.
 const FOLDS: usize = 5;
 /// Share of its error by which a correction must better what it was not fitted to, else it may be luck.
-pub const LEAST_GAIN: f64 = 0.05;
+const LEAST_GAIN: f64 = 0.05;
 /// Standard errors that the gain has to be above nothing: of what is no gain, one in twenty seems to be one.
 const SURE: f64 = 1.64;
 
@@ -50,15 +50,15 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the error falls by a twentieth.
-    pub fn is_better(&self) -> bool {
-        self.after < self.before * (1.0 - LEAST_GAIN)
-    }
-
     /// Whether the error falls, by more than chance would have it.
     pub fn is_gain(&self) -> bool {
-        self.is_better() && self.before - self.after > SURE * self.doubt
+        is_better(self.before, self.after) && self.before - self.after > SURE * self.doubt
     }
+}
+
+/// Whether an error falls by a twentieth.
+pub fn is_better(before: f64, after: f64) -> bool {
+    after < before * (1.0 - LEAST_GAIN)
 }
 
 /// Mean absolute error on problems that were not fitted to, before and after correction by `fit` on the others.

@@ -3,7 +3,7 @@
 mod fit;
 mod source;
 
-pub use fit::{FEWEST, LEAST_GAIN, Point, Verdict, fit, held_out};
+pub use fit::{FEWEST, Point, Verdict, fit, held_out, is_better};
 pub use source::{BESIDE_BANK, Source};
 
 use super::interval::Class;

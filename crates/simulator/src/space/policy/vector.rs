@@ -48,10 +48,10 @@ fn elementwise_choice(w: &Vector, part: &Platform) -> Option<Choice> {
 }
 
 fn reduction(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
-    let x = w.inputs.first().filter(|x| Some(x.elements()) == volume(&[w.outer, w.axis, w.inner]))?;
+    let x = w.inputs.first().filter(|x| Some(x.elements()) == axes::volume(&[w.outer, w.axis, w.inner]))?;
     // Otherwise it does more than to reduce this axis.
-    w.outputs.first().filter(|y| Some(y.elements()) == volume(&[w.outer, w.inner]))?;
-    let choice = vector::reduction(&Reduction::of(&w.op_type, &axes::reduced(w)?, x.dtype), part);
+    w.outputs.first().filter(|y| Some(y.elements()) == axes::volume(&[w.outer, w.inner]))?;
+    let choice = vector::reduction(&Reduction::of(&w.op_type, axes::reduced(w)?.axes(), x.dtype), part);
     let template = match choice.template {
         "ReduceAtomic" => VectorTemplate::SplitAxis,
         // UB is filled with the reduced axis first.
@@ -68,7 +68,7 @@ fn norm(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
         "AddLayerNorm" => (vector::add_layer_norm, 2),
         _ => return None,
     };
-    let x = w.inputs.first().filter(|x| Some(x.elements()) == volume(&[w.outer, w.axis]))?;
+    let x = w.inputs.first().filter(|x| Some(x.elements()) == axes::volume(&[w.outer, w.axis]))?;
     let scale = w.inputs.get(scale).filter(|scale| w.inner == 1 && scale.elements() == w.axis)?;
     let choice = rule(&Norm::of([w.outer, w.axis], x, scale, &w.inputs), part);
     let in_slices = ["SplitD", "SliceX", "Slice"].contains(&choice.template);
@@ -103,10 +103,6 @@ fn schedule_of(choice: &Choice, template: VectorTemplate, x: &Operand, part: &Pl
         double_buffer,
         template,
     })
-}
-
-fn volume(sizes: &[u64]) -> Option<u64> {
-    sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size))
 }
 
 fn largest<'a>(inputs: &'a [Operand], outputs: &'a [Operand]) -> Option<&'a Operand> {

@@ -27,38 +27,34 @@ const MOST_AXES: usize = 10;
 ///
 /// A workload says how many rows, terms and lanes there are. Of images whose channels are kept the terms of a row lie
 /// apart, and are dealt to the cores in another way than one axis of as many terms.
-pub fn reduced(w: &Reduce) -> Option<Vec<(u64, bool)>> {
+pub fn reduced(w: &Reduce) -> Option<Fused> {
     let (from, to) = (&w.inputs.first()?.shape, &w.outputs.first()?.shape);
     let work = [w.outer, w.axis, w.inner];
     // A network's tensors are flat where one axis is reduced.
     if let (&[_], &[_]) = (from.as_slice(), to.as_slice())
         && volume(from) == volume(&work)
     {
-        return Some(fused(
-            [(w.outer, false), (w.axis, true), (w.inner, false)].into_iter().filter(|axis| axis.0 != 1),
-        ));
+        return Some(Fused::of([(w.outer, false), (w.axis, true), (w.inner, false)]));
     }
     // Results that keep the axes as axes of one tell them whatever the sizes.
     if from.len() == to.len() && from.iter().zip(to).all(|(&from, &to)| to == from || to == 1) {
-        let axes = from.iter().zip(to).filter(|(from, _)| **from != 1).map(|(&from, &to)| (from, to == 1));
-        return Some(fused(axes)).filter(|fused| rows(fused) == work);
+        let axes = || from.iter().zip(to).map(|(&from, &to)| (from, to == 1));
+        return (rows(axes()) == Some(work)).then(|| Fused::of(axes()));
     }
     let sizes = |shape: &[u64]| shape.iter().copied().filter(|&size| size != 1).collect::<Vec<u64>>();
     let (from, kept) = (sizes(from), sizes(to));
     if from.len() > MOST_AXES {
         return None;
     }
-    let mut found: Option<Vec<(u64, bool)>> = None;
+    let mut found: Option<Fused> = None;
     for flags in 0..1u32 << from.len() {
         let axes = || from.iter().enumerate().map(|(axis, &size)| (size, flags >> axis & 1 == 1));
-        if !axes().filter(|axis| !axis.1).map(|axis| axis.0).eq(kept.iter().copied()) {
+        let is_kept = axes().filter(|axis| !axis.1).map(|axis| axis.0).eq(kept.iter().copied());
+        if !is_kept || rows(axes()) != Some(work) {
             continue;
         }
-        let fused = fused(axes());
-        if rows(&fused) != work {
-            continue;
-        }
-        if found.as_ref().is_some_and(|before| *before != fused) {
+        let fused = Fused::of(axes());
+        if found.is_some_and(|before| before != fused) {
             return None;
         }
         found = Some(fused);
@@ -66,29 +62,71 @@ pub fn reduced(w: &Reduce) -> Option<Vec<(u64, bool)>> {
     found
 }
 
-fn volume(sizes: &[u64]) -> Option<u64> {
+/// Product of sizes; `None` when it overflows.
+pub fn volume(sizes: &[u64]) -> Option<u64> {
     sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(size))
 }
 
-/// Neighbours that are both reduced or both kept are one axis.
-pub fn fused(axes: impl Iterator<Item = (u64, bool)>) -> Vec<(u64, bool)> {
-    let mut fused: Vec<(u64, bool)> = Vec::new();
-    for (size, reduced) in axes {
-        match fused.last_mut() {
-            Some(last) if last.1 == reduced => last.0 = last.0.saturating_mul(size),
-            _ => fused.push((size, reduced)),
+/// Rows, terms of each and contiguous lanes below the last reduced axis: of axes and whether each is reduced.
+///
+/// `None` when a product overflows.
+pub fn rows(axes: impl IntoIterator<Item = (u64, bool)>) -> Option<[u64; 3]> {
+    let (mut outer, mut axis, mut inner) = (1u64, 1u64, 1u64);
+    for (size, reduced) in axes.into_iter().filter(|axis| axis.0 != 1) {
+        if reduced {
+            axis = axis.checked_mul(size)?;
+            outer = outer.checked_mul(inner)?;
+            inner = 1;
+        } else {
+            inner = inner.checked_mul(size)?;
         }
     }
-    fused
+    // Nothing reduced: every element is a row of its own.
+    if axis == 1 { Some([outer.checked_mul(inner)?, 1, 1]) } else { Some([outer, axis, inner]) }
 }
 
-/// Rows, terms of each and lanes: kept axes before the last reduced one, reduced ones, and kept ones behind.
-fn rows(fused: &[(u64, bool)]) -> [u64; 3] {
-    let product = |axes: &[(u64, bool)], reduced| {
-        axes.iter().filter(|axis| axis.1 == reduced).fold(1u64, |n, axis| n.saturating_mul(axis.0))
-    };
-    let Some(last) = fused.iter().rposition(|axis| axis.1) else { return [product(fused, false), 1, 1] };
-    [product(&fused[..last], false), product(fused, true), product(&fused[last..], false)]
+/// Most axes after fusion: alternating, from tensors of at most 16 dimensions.
+pub(super) const MOST_FUSED: usize = 16;
+
+/// Axes fused until kept and reduced ones alternate; those of one element are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fused {
+    axes: [(u64, bool); MOST_FUSED],
+    count: usize,
+}
+
+impl Fused {
+    /// Fuses axes, each with whether it is reduced.
+    pub fn of(axes: impl IntoIterator<Item = (u64, bool)>) -> Fused {
+        let mut fused = Fused { axes: [(1, false); MOST_FUSED], count: 0 };
+        for (size, reduced) in axes.into_iter().filter(|axis| axis.0 != 1) {
+            match fused.count.checked_sub(1) {
+                Some(last) if fused.axes[last].1 == reduced || fused.count == MOST_FUSED => {
+                    fused.axes[last].0 = fused.axes[last].0.saturating_mul(size);
+                }
+                _ => {
+                    fused.axes[fused.count] = (size, reduced);
+                    fused.count += 1;
+                }
+            }
+        }
+        fused
+    }
+
+    /// Sizes, and which are reduced.
+    pub fn axes(&self) -> &[(u64, bool)] {
+        &self.axes[..self.count]
+    }
+
+    /// The size of an axis; 1 of one that is not there.
+    pub(super) fn size(&self, axis: usize) -> u64 {
+        self.axes[axis].0
+    }
+
+    /// Product of the sizes that are reduced, or of those that are kept.
+    pub(super) fn product(&self, reduced: bool) -> u64 {
+        self.axes().iter().filter(|axis| axis.1 == reduced).fold(1, |n, axis| n.saturating_mul(axis.0))
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +145,17 @@ mod tests {
             inputs: operand(from),
             outputs: operand(to),
         })
+        .map(|fused| fused.axes().to_vec())
+    }
+
+    #[test]
+    fn reductions_become_rows() {
+        let rows = |dims: &[u64], reduced: &[bool]| rows(dims.iter().copied().zip(reduced.iter().copied()));
+        assert_eq!(rows(&[2, 3, 4, 5], &[false, false, true, true]), Some([6, 20, 1]));
+        assert_eq!(rows(&[2, 3, 4, 5], &[false, true, false, false]), Some([2, 3, 20]));
+        assert_eq!(rows(&[2, 3, 4, 5], &[true, false, true, true]), Some([3, 40, 1]));
+        assert_eq!(rows(&[7], &[false]), Some([7, 1, 1]));
+        assert_eq!(rows(&[u64::MAX, 3], &[true, true]), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Reductions: TBE's run-time tiling, version 3.
 
+use super::axes::{Fused, MOST_FUSED};
 use super::{Choice, Rule, Rules};
 use crate::soc::Arch;
 use crate::tiling::Platform;
@@ -32,41 +33,6 @@ impl<'a> Reduction<'a> {
     }
 }
 
-/// Most axes after fusion: alternating, from tensors of at most 16 dimensions.
-const MOST_AXES: usize = 16;
-
-/// Axes fused until kept and reduced ones alternate; those of one element are gone.
-struct Fused {
-    axes: [(u64, bool); MOST_AXES],
-    count: usize,
-}
-
-impl Fused {
-    fn of(axes: &[(u64, bool)]) -> Fused {
-        let mut fused = Fused { axes: [(1, false); MOST_AXES], count: 0 };
-        for &(size, reduced) in axes.iter().filter(|axis| axis.0 != 1) {
-            match fused.count.checked_sub(1) {
-                Some(last) if fused.axes[last].1 == reduced || fused.count == MOST_AXES => {
-                    fused.axes[last].0 = fused.axes[last].0.saturating_mul(size);
-                }
-                _ => {
-                    fused.axes[fused.count] = (size, reduced);
-                    fused.count += 1;
-                }
-            }
-        }
-        fused
-    }
-
-    fn axes(&self) -> &[(u64, bool)] {
-        &self.axes[..self.count]
-    }
-
-    fn product(&self, reduced: bool) -> u64 {
-        self.axes().iter().filter(|axis| axis.1 == reduced).fold(1, |n, axis| n.saturating_mul(axis.0))
-    }
-}
-
 /// What is dealt to the cores.
 struct Deal {
     /// Parts of the axes before.
@@ -79,17 +45,17 @@ struct Deal {
 
 /// The default tiling.
 pub fn reduction(w: &Reduction, p: &Platform) -> Choice {
-    let fused = Fused::of(w.axes);
+    let fused = Fused::of(w.axes.iter().copied());
     let es = w.es.max(1);
     let e = 32 / es.min(32);
     // A tile of the input, widened where it is, and its partial results, with two buffers.
     let before = (p.ub / 2 / (es + if w.widened { 4 } else { 0 }) / 128 * 128).max(e);
     let after = before;
     let deal = split_reduced(&fused, w, p, before, after, e).or_else(|| split_kept(&fused, p, after, e));
-    let mut deal = deal.unwrap_or(Deal { before: 1, axis: 0, factor: fused.axes[0].0, rule: Rule::NoSplit });
+    let mut deal = deal.unwrap_or(Deal { before: 1, axis: 0, factor: fused.size(0), rule: Rule::NoSplit });
     let mut rules = Rules::default().and(deal.rule).and(Rule::UbCounted);
-    let size = fused.axes[deal.axis].0;
-    if deal.axis + 1 == fused.count && (e..size).contains(&deal.factor) && !deal.factor.is_multiple_of(e) {
+    let size = fused.size(deal.axis);
+    if deal.axis + 1 == fused.axes().len() && (e..size).contains(&deal.factor) && !deal.factor.is_multiple_of(e) {
         deal.factor = deal.factor / e * e;
         rules.add(Rule::WholeBlocks);
     }
@@ -184,7 +150,7 @@ fn ub_split(f: &Fused, deal: &Deal, before: u64, e: u64) -> (usize, u64, u64) {
     let order = |reduced: bool| (0..axes.len()).filter(move |&axis| axes[axis].1 == reduced);
     let mut following = 1u64;
     let mut best = (0, 1, 1);
-    let mut left = [0usize; MOST_AXES];
+    let mut left = [0usize; MOST_FUSED];
     let mut count = 0;
     for axis in order(false).chain(order(true)) {
         left[count] = axis;
