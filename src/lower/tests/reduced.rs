@@ -2,10 +2,10 @@
 
 use super::op;
 use crate::graph::infer::infer;
-use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
+use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::lower::{Batch, DeviceLayout, Settings, with_conversions};
 use crate::soc::Soc;
-use crate::workload::{Reduce, Workload};
+use crate::workload::{Operand, Reduce, Workload};
 
 fn soc() -> Soc {
     Soc::find("Ascend910B2").unwrap()
@@ -49,7 +49,11 @@ fn work(w: &Reduce) -> ([u64; 3], [u64; 2]) {
 #[test]
 fn a_mean_behind_a_convolution_deals_images_and_blocks_of_channels() {
     // 72 channels are five blocks of 16, the last half full.
-    assert_eq!(work(&reduction(mean(2, 72, true)).2), ([10, 49, 16], [10 * 49 * 16, 10 * 16]));
+    let (.., w) = reduction(mean(2, 72, true));
+    assert_eq!(work(&w), ([10, 49, 16], [10 * 49 * 16, 10 * 16]));
+    // As a profile of the kernel has them, so that both have one price.
+    let operand = |shape| Operand { format: Format::Nc1hwc0, ..Operand::new(shape, DataType::Float16) };
+    assert_eq!((&w.inputs[0], &w.outputs[0]), (&operand([2, 5, 7, 7, 16]), &operand([2, 5, 1, 1, 16])));
     assert_eq!(work(&reduction(mean(2, 64, true)).2), ([8, 49, 16], [8 * 49 * 16, 8 * 16]));
     // An image that no kernel blocks lies as the network has it.
     assert_eq!(work(&reduction(mean(2, 72, false)).2), ([144, 49, 1], [144 * 49, 144]));
