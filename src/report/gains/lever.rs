@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_would_decide_can_be_done_with_the_operator() {
         let decided = |measured_alone, reader, status: BankStatus| {
-            deciding(&CaseOutcome { measured_alone, reader, ..case(1, &["op"], 10.0, 9.0, status) })
+            deciding(&CaseOutcome { reader, measured_alone, ..case(1, &["op"], 10.0, 9.0, status) })
         };
         let is_on_device = |text: &str| text.contains("--backend=ascend");
         for status in [BankStatus::NotSure, BankStatus::ToMeasure] {
