@@ -31,6 +31,7 @@ mod knowledge;
 mod layout;
 mod lines;
 mod matmul;
+mod measurement;
 mod merge;
 mod merge_outcome;
 mod merge_places;

@@ -31,11 +31,6 @@ pub(super) fn read(field: &str, tensors: &[Option<Tensor>], others: Format) -> R
     tensors.iter().enumerate().map(operand).collect()
 }
 
-/// Whether it stands for an optional operand that is not there.
-pub(super) fn is_absent(operand: &Operand) -> bool {
-    operand.dtype == DataType::Undefined && operand.shape.is_empty()
-}
-
 impl Tensor {
     /// Whether profiles write so of an optional operand that is not there: no shape and no type, or no element. A type
     /// without a shape is a scalar.

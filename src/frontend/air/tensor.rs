@@ -3,7 +3,7 @@
 use super::proto::{self, decode, encode};
 use super::{attr, proto::Tensor};
 use crate::frontend::device_view::framework_view;
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::graph::{Attr, Attrs, Constant, DataType, Format, Shape, TensorDesc, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;

@@ -101,7 +101,7 @@ impl Choices {
         let may_go_on = is_free || surroundings.within.spend(known.len());
         let mut is_new = false;
         for Asked { output, node, condition } in &reading.open {
-            let why = match condition.and_then(|port| truth_of(&known, port)) {
+            let why = match condition.and_then(|port| chooses::truth_of(&known, port)) {
                 Some(truth) if may_go_on => {
                     is_new |= self.truths.insert(output.clone(), truth).is_none();
                     continue;
@@ -129,11 +129,6 @@ fn refuse_conditions(reading: &Reading, known: &Graph, surroundings: &Surroundin
             surroundings.within.refuse(Error::graph(format!("node `{name}` (If)"), reason));
         }
     }
-}
-
-/// The single truth value that a tensor is, where it is known.
-pub fn truth_of(graph: &Graph, port: Port) -> Option<bool> {
-    chooses::truth(graph.node(port.node)).filter(|_| port.output == 0)
 }
 
 /// A graph whose shapes are inferred, and what there is to say of nodes that hold graphs.
@@ -173,7 +168,7 @@ fn inferred(reading: &mut Reading, inputs: &ModelOptions, surroundings: &Surroun
             why = "the model has more graphs within than are looked into";
             return None;
         }
-        let truth = conditions.get(&id).and_then(|&condition| truth_of(graph, condition));
+        let truth = conditions.get(&id).and_then(|&condition| chooses::truth_of(graph, condition));
         let results = held.results(graph, node, truth, surroundings);
         said.insert(id, results.said);
         let outputs: Vec<_> = results.outputs.iter().map(|given| given.desc.clone()).collect();

@@ -9,6 +9,7 @@ mod branches;
 mod builder;
 mod choices;
 mod external;
+mod graphs;
 mod held;
 mod inline;
 mod map;
@@ -21,7 +22,6 @@ pub(in crate::frontend) mod tests;
 mod within;
 
 pub use settle::settle;
-pub use tensor::MAX_DIM;
 
 use super::{ModelOptions, unreadable};
 use crate::graph::{Graph, NodeId, topology};
@@ -29,9 +29,8 @@ use crate::status::{Error, Result};
 use builder::Builder;
 use choices::Choices;
 use held::Held;
-use inline::{Functions, Parameters};
 use prost::bytes::Bytes;
-use proto::decode;
+use proto::{Functions, Parameters, decode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use within::Within;

@@ -1,8 +1,7 @@
 //! Graphs within graphs that are read for what they tell of the nodes that hold them: how many may be, and what they told.
 
 use super::Surroundings;
-use super::held::{Given, Outer};
-use crate::graph::{Constant, DataType};
+use crate::graph::{Constant, DataType, TensorDesc};
 use crate::status::Error;
 use prost::Message;
 use prost::bytes::Bytes;
@@ -25,6 +24,21 @@ pub struct Within {
     told: RefCell<HashMap<Key, Told>>,
     /// What is wrong with a node that holds graphs, however deep it stands.
     wrong: RefCell<Option<Error>>,
+}
+
+/// A tensor that a graph takes from around it, or is handed.
+pub struct Outer {
+    pub name: String,
+    pub desc: TensorDesc,
+    pub value: Option<Constant>,
+}
+
+/// A tensor that a graph gives.
+#[derive(Clone)]
+pub struct Given {
+    pub desc: TensorDesc,
+    /// Its value, where it is known.
+    pub value: Option<Constant>,
 }
 
 /// What a graph told; `None` where it could not be read.

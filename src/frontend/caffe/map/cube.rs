@@ -2,7 +2,7 @@
 
 use super::{Carry, Default, Rule, same, with};
 use crate::frontend::caffe::op::Op;
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::frontend::prototext::Message;
 use crate::graph::{Attr, Node, Shape, UNKNOWN_DIM};
 use crate::status::Result;
