@@ -26,7 +26,7 @@ mod transpose;
 pub use parts::Parts;
 pub use stream::Count;
 
-pub(crate) use cache::Lies;
+pub(crate) use cache::Location;
 pub use exact::case as exact_case;
 pub(crate) use fields::shown;
 pub(crate) use limits::check_types;
@@ -329,7 +329,7 @@ impl Case {
     }
 
     /// Where its operands lie when it starts, as far as it says so.
-    pub(crate) fn cache(&self) -> Result<Option<Lies>> {
+    pub(crate) fn cache(&self) -> Result<Option<Location>> {
         let Some(words) = &self.cache else { return Ok(None) };
         let operands = self.operands()?.map(|(inputs, _)| inputs);
         words.read(operands.as_deref()).map(Some)

@@ -104,15 +104,15 @@ fn listed(listing: &Listing) -> Vec<String> {
     lines.push(String::new());
     let row = |group: &Alike| {
         let time = |time_us: f64| if group.untimed < group.count { us(time_us) } else { "-".to_owned() };
-        let look = &group.look;
+        let signature = &group.signature;
         let first = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
         [
             group.count.to_string(),
-            middle_cut(&look.op_type, 32),
-            middle_cut(&look.input_shapes, SHAPES),
-            middle_cut(&look.output_shapes, SHAPES),
-            first(&look.input_types),
-            first(&look.input_formats),
+            middle_cut(&signature.op_type, 32),
+            middle_cut(&signature.input_shapes, SHAPES),
+            middle_cut(&signature.output_shapes, SHAPES),
+            first(&signature.input_types),
+            first(&signature.input_formats),
             time(group.us),
             time(group.total_us),
         ]

@@ -8,7 +8,7 @@ use super::branches::unlike_types;
 use super::builder::Builder;
 use super::graphs::{BODY, BRANCHES, MAX_DEPTH, declared, graphs, names};
 use super::proto::{self, Parameters, decode};
-use super::within::{Given, Key, Outer, Told as Gave, small};
+use super::within::{Given, Key, Outer, Results, small};
 use super::{Surroundings, read_all, settle as settle_graph};
 use crate::frontend::{ModelOptions, chooses};
 use crate::graph::{Constant, DataType, Graph, Node, Shape, TensorDesc, UNKNOWN_DIM, infer};
@@ -97,7 +97,7 @@ fn types(graph: &Bytes) -> String {
 const IDLE: &str = ", which runs 0 times";
 
 /// What a node gives, and what there is to say of it.
-type Told = (Vec<Given>, String);
+type Outputs = (Vec<Given>, String);
 
 /// A held node in its place.
 struct Scene<'a> {
@@ -121,7 +121,7 @@ impl Scene<'_> {
     }
 
     /// An `If`: what the graph gives that is chosen, else what both of them give alike.
-    fn choice(&self, truth: Option<bool>) -> Option<Told> {
+    fn choice(&self, truth: Option<bool>) -> Option<Outputs> {
         let graphs = graphs(&self.held.node);
         let graph = |wanted: &str| graphs.iter().find(|(name, _)| name == wanted).map(|(_, graph)| graph);
         let of = |wanted: &str| self.read(graph(wanted)?.clone(), &self.around()?);
@@ -162,7 +162,7 @@ impl Scene<'_> {
     }
 
     /// A `Loop`, its inputs the number of rounds, whether to begin, and what it hands on.
-    fn rounds(&self) -> Option<Told> {
+    fn rounds(&self) -> Option<Outputs> {
         let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == BODY)?;
         let handed = self.held.own.saturating_sub(2);
         let is_asked = self.held.node.input.get(1).is_none_or(String::is_empty);
@@ -221,7 +221,7 @@ impl Scene<'_> {
     }
 
     /// A `Scan`, its inputs what it hands on, and what it takes a part of in each round.
-    fn scan(&self) -> Option<Told> {
+    fn scan(&self) -> Option<Outputs> {
         let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == BODY)?;
         let attr = |wanted: &str| {
             let attrs = self.held.node.attribute.iter();
@@ -262,7 +262,7 @@ impl Scene<'_> {
     }
 
     /// What a graph gives that is read by itself.
-    fn read(&self, graph: Bytes, outer: &[Outer]) -> Gave {
+    fn read(&self, graph: Bytes, outer: &[Outer]) -> Results {
         let inputs = ModelOptions::default();
         let surroundings = self.surroundings.within(self.held.opset, &self.held.given, &inputs);
         if surroundings.depth > MAX_DEPTH {
@@ -277,7 +277,7 @@ impl Scene<'_> {
         gave
     }
 
-    fn read_within(&self, graph: Bytes, outer: &[Outer], surroundings: &Surroundings<'_>) -> Gave {
+    fn read_within(&self, graph: Bytes, outer: &[Outer], surroundings: &Surroundings<'_>) -> Results {
         let parts = decode::<proto::Graph>(graph.clone(), String::new).ok()?;
         let count = parts.output.len();
         if !surroundings.within.spend(parts.node.len() + 1 + (graph.len() >> 12)) {
