@@ -2,6 +2,7 @@
 
 use super::wrong;
 use crate::sim::{Cache, Places};
+use crate::spelling::beginning;
 use crate::status::Result;
 use crate::workload::Operand;
 use serde::Deserialize;
@@ -65,7 +66,7 @@ pub(super) fn word(field: &str, text: &str) -> Result<Cache> {
     match text.split(':').next().unwrap_or_default().trim() {
         "warm" => Ok(Cache::Warm),
         "cold" => Ok(Cache::Cold),
-        other => Err(wrong(format!("`{field}`: {} is neither warm nor cold", super::shown(other)))),
+        other => Err(wrong(format!("`{field}`: {} is neither warm nor cold", beginning(other)))),
     }
 }
 

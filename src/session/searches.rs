@@ -228,6 +228,16 @@ mod tests {
     }
 
     #[test]
+    fn header_and_documents_name_every_algorithm() {
+        let named = format!("`algorithm` ({})", Algorithm::NAMES.join(", "));
+        assert!(include_str!("../../include/aoe.h").contains(&named), "AoeSearchCreate in include/aoe.h: {named}");
+        for name in Algorithm::NAMES {
+            let row = format!("\n| `{name}` |");
+            assert!(include_str!("../../docs/search.md").contains(&row), "docs/search.md has no row of `{name}`");
+        }
+    }
+
+    #[test]
     fn indices_are_places_in_the_lists_given() {
         let handle = created(&[("seed", "5"), ("algorithm", "random")]);
         let mut seen = Vec::new();
