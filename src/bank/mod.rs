@@ -3,7 +3,7 @@
 //! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
 //! expects; `names` spells file names; `layout` packs CANN's keys; `matmul` makes keys; `knowledge` is what a
 //! record holds; `form` tells CANN's record form from ours; `record` is one with what is known of it; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
-//! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
+//! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost (`measurement`);
 //! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
 //! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what

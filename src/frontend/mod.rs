@@ -105,7 +105,7 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
-/// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
+/// Warns of inputs that a graph of GE's describes otherwise than the node that makes them does.
 fn tell_described(graph: &mut Graph) {
     let mut said = Vec::new();
     for index in 0..graph.len() {

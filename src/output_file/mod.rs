@@ -48,7 +48,7 @@ pub fn check_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// Whether [`replace`] may replace or make the file at `path`, its directory made before where it is not there:
-/// for who has long work to do first.
+/// for a caller with long work to do first.
 ///
 /// Fails with [`Error::File`].
 pub fn check(path: &Path) -> Result<()> {

@@ -73,7 +73,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let wrote = written.iter().try_for_each(|line| writeln!(output.writer(), "{line}"));
     match wrote {
         Ok(()) => output.finish(),
-        // Who reads no further has what it wanted.
+        // A reader that closed the pipe has what it wanted.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(output.error(&error)),
     }

@@ -88,7 +88,7 @@ impl Judge<'_> {
         self.findings.push(Finding { node, op, rule, blocks, reason, advice: advice.into() });
     }
 
-    /// Inputs are described as who makes them does it.
+    /// Inputs are described as the nodes that make them describe them.
     fn described(&mut self) {
         let Some(Attr::Strs(inputs)) = self.node.attrs.get(air::DESCRIBED_OTHERWISE) else { return };
         for input in inputs {
