@@ -163,7 +163,7 @@ impl Form {
             (Terms::Conv3d, Workload::Conv(w)) => {
                 return conv3d::info_dicts(w).into_iter().map(Value::Object).collect();
             }
-            _ => self
+            (Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Conv3d | Terms::Opaque, _) => self
                 .binary()
                 .and_then(|operator| operator.info_dict(workload))
                 .map_or_else(|| canonical_json(workload), Value::Object),
@@ -372,8 +372,11 @@ impl<'a> Writable<'a> {
     pub fn unproven(&self) -> &'static [&'static str] {
         match self.form {
             Form::Unified(operator) => operator.unproven(),
-            Form::Runtime(layout) if Terms::of(layout) == Terms::Conv3d => conv3d::UNPROVEN,
-            _ => &[],
+            Form::Runtime(layout) => match Terms::of(layout) {
+                Terms::Conv3d => conv3d::UNPROVEN,
+                Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Opaque => &[],
+            },
+            Form::Unknown | Form::Canonical => &[],
         }
     }
 

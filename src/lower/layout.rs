@@ -57,7 +57,7 @@ fn has_one_block(call: &Call<'_>, result: &TensorDesc) -> bool {
 }
 
 impl DeviceLayout {
-    /// CANN's format of a tensor that lies so, as far as there can be such a one.
+    /// CANN's format of a tensor that lies so, where there is one.
     pub fn format(self, desc: &TensorDesc) -> Format {
         match (self, desc.shape.rank()) {
             (DeviceLayout::Plain, _) => desc.format,

@@ -227,7 +227,7 @@ impl Problem {
 }
 
 /// Is told how far a search is, on the thread that searches.
-type Tell<'a> = dyn FnMut(Searched) + 'a;
+type OnProgress<'a> = dyn FnMut(Searched) + 'a;
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
 /// workload, or can measure nothing more; with [`Error::Cancelled`] where that is the caller's wish.
@@ -237,7 +237,7 @@ fn tune_case(
     index: usize,
     problem: &Problem,
     tuner: &Tuner<'_>,
-    watch: Option<(&Pace, &mut Tell<'_>)>,
+    watch: Option<(&Pace, &mut OnProgress<'_>)>,
 ) -> Result<CaseOutcome> {
     let case = &problem.case;
     let mut measure = if case.is_within() {

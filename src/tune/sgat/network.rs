@@ -80,7 +80,7 @@ pub struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// Looks at a lowered graph.
+    /// Signatures at a lowered graph.
     pub fn new(
         graph: &'a Graph,
         lowered: &'a Lowered,
