@@ -144,4 +144,8 @@ fn keys_are_sorted_by_their_fields_when_the_first_one_asks_so_and_not_before() {
     let texts: usize = orders.iter().chain(&own).map(|key| key.dumps().len()).sum();
     // The two of the same fields are one text when they are sorted.
     assert_eq!(index.memory() - before, texts - orders[1].dumps().len());
+    let first = Index::open(&layers[..1], &Part::default()).unwrap();
+    let before = first.memory();
+    assert_eq!(knowledge(&first, "conv2d", &third), Some(json!({"tile": 1})));
+    assert!(first.memory() > before, "one layer alone is not sorted on opening either");
 }
