@@ -23,7 +23,11 @@ fn arguments() -> Command {
                 .requires("name")
                 .help("Show where each value of the SoC comes from, as a table"),
         )
-        .arg(Arg::new("name").value_name("NAME").help("SoC to show, in any case, or a file that --soc_version reads; all are listed without it"))
+        .arg(
+            Arg::new("name")
+                .value_name("NAME")
+                .help("SoC to show, in any case, or a file that --soc_version reads; all are listed without it"),
+        )
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
