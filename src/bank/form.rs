@@ -358,6 +358,16 @@ impl<'a> Writable<'a> {
         matches!(self.form, Form::Unified(_))
     }
 
+    /// Whether a device can time the operator by itself with a tiling of ours: not what TBE compiles with what is fused into
+    /// it, nor what takes no tiling from a record.
+    pub fn is_measured_alone(&self) -> bool {
+        match self.workload {
+            Workload::MatMul(w) => w.dtype.is_float() && self.reader().is_cann(),
+            Workload::Conv(w) => w.is_volume() && self.is_read_by_cann(),
+            _ => false,
+        }
+    }
+
     /// What of the records no public file or text proves, by the names of the fields.
     pub fn unproven(&self) -> &'static [&'static str] {
         match self.form {

@@ -305,6 +305,7 @@ fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'
         doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
         unsure: None,
         reader: Writable::of(workload, soc).reader(),
+        measured_alone: Writable::of(workload, soc).is_measured_alone(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         backend: backend.name,
         trials: 0,

@@ -162,6 +162,8 @@ pub struct CaseOutcome {
     pub unsure: Option<Timed>,
     /// Who reads its record.
     pub reader: RecordReader,
+    /// Whether a device can time it by itself with a tiling of ours.
+    pub measured_alone: bool,
     /// What this means for the bank.
     pub status: BankStatus,
     /// Name of the backend that measured it.
