@@ -136,9 +136,11 @@ fn vector(rng: &mut Rng) -> Workload {
         6 => reduce("ReduceMaxD", inner, vec![x()], vec![left()]),
         7 => reduce("SoftmaxV2", 1, vec![x()], vec![x()]),
         8 => {
+            // Another scale, or an axis that is not the last one, makes another kernel.
+            let (other, inner) = one(rng, &[(0, 1), (0, 1), (0, 1), (1, 1), (0, 2)]);
             let rows = Operand::new([outer, axis], dtype);
-            let (inputs, outputs) = (vec![rows.clone(), scale()], vec![rows]);
-            Workload::Reduce(Reduce { op_type: op_type("RmsNorm"), outer, axis, inner: 1, inputs, outputs })
+            let (inputs, outputs) = (vec![rows.clone(), Operand::new([axis + other], dtype)], vec![rows]);
+            Workload::Reduce(Reduce { op_type: op_type("RmsNorm"), outer, axis, inner, inputs, outputs })
         }
         9 => {
             let rows = Operand::new([outer, axis], dtype);
@@ -163,5 +165,8 @@ pub fn workloads(count: usize, seed: u64) -> Vec<Workload> {
         let first = if rng.bool() { Workload::MatMul(product(&mut rng)) } else { Workload::Conv(convolution(&mut rng)) };
         Workload::Fused(vec![first, vector(&mut rng)])
     }));
+    // Larger than whatever is searched, or listed.
+    let huge = MatMul::new(1 << 20, 64, 1 << 20);
+    all.extend([huge.clone(), MatMul { m: 1 << 35, ..huge.clone() }, MatMul { batch: 1 << 34, ..huge }].map(Workload::MatMul));
     all
 }

@@ -5,6 +5,9 @@ use crate::soc::Soc;
 use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling};
 use crate::workload::{LoopOrder, OutputPath, SplitK, Workload, bias_bytes};
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of an accumulator in L0C.
 const ACCUMULATOR: u64 = 4;
 /// Rows or columns of a fractal.
