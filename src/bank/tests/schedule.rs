@@ -185,3 +185,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_record_is_written_that_asks_for_more_cores_than_the_part_has() {
+    let written = |cores: u32| {
+        let mut soc = soc();
+        soc.limit_cores(cores).unwrap();
+        matmul_v3().record_of(&tiling(128, 64), &product_of(128), &soc).map(drop)
+    };
+    written(16).unwrap();
+    let error = written(15).unwrap_err().to_string();
+    assert!(error.contains("16") && error.contains("15"), "{error}");
+}

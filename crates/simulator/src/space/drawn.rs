@@ -162,11 +162,14 @@ pub fn workloads(count: usize, seed: u64) -> Vec<Workload> {
     all.extend((0..count / 2).map(|_| Workload::Conv(convolution(&mut rng))));
     all.extend((0..count / 2).map(|_| vector(&mut rng)));
     all.extend((0..count / 16).map(|_| {
-        let first = if rng.bool() { Workload::MatMul(product(&mut rng)) } else { Workload::Conv(convolution(&mut rng)) };
+        let first =
+            if rng.bool() { Workload::MatMul(product(&mut rng)) } else { Workload::Conv(convolution(&mut rng)) };
         Workload::Fused(vec![first, vector(&mut rng)])
     }));
     // Larger than whatever is searched, or listed.
     let huge = MatMul::new(1 << 20, 64, 1 << 20);
-    all.extend([huge.clone(), MatMul { m: 1 << 35, ..huge.clone() }, MatMul { batch: 1 << 34, ..huge }].map(Workload::MatMul));
+    all.extend(
+        [huge.clone(), MatMul { m: 1 << 35, ..huge.clone() }, MatMul { batch: 1 << 34, ..huge }].map(Workload::MatMul),
+    );
     all
 }

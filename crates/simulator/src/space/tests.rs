@@ -288,7 +288,8 @@ fn kernels_of_one_family_have_one_version() {
     let depth = Depth { input: 1, output: 1, kernel: 1, stride: 1, pads: [0; 2], dilation: 1 };
     let volume = Conv { depth: Some(depth), ..image.clone() };
     let operand = crate::workload::Operand::new([64], aoe_graph::DataType::Float16);
-    let relu = crate::workload::Vector { op_type: "Relu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
+    let relu =
+        crate::workload::Vector { op_type: "Relu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
     let relu = Workload::Vector(relu);
     use super::{BATCHES, CONVOLUTIONS, PRODUCTS, VECTOR_KERNELS, VOLUMES, version};
     assert_eq!(version(&Workload::MatMul(product)), PRODUCTS);
@@ -305,7 +306,8 @@ fn kernels_of_one_family_have_one_version() {
 fn an_index_beyond_a_list_is_no_tiling_and_no_panic() {
     let soc = Soc::find("Ascend910B2").unwrap();
     let operand = crate::workload::Operand::new([64, 100], aoe_graph::DataType::Float16);
-    let gelu = crate::workload::Vector { op_type: "Gelu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
+    let gelu =
+        crate::workload::Vector { op_type: "Gelu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
     let image = Conv { format: aoe_graph::Format::Nc1hwc0, ..Conv::image(ConvKind::Forward, 2, [64, 64], 28, 3) };
     let product = MatMul::new(64, 64, 64);
     for workload in [

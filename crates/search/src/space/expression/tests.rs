@@ -265,7 +265,9 @@ fn ranges_of_small_integers_are_as_narrow_as_can_be() {
     assert_eq!(Range::binary(Binary::Divide, between(1, 2), between(-1, 1)), Range::ALL);
     assert_eq!(Range::binary(Binary::Divide, between(1, 2), between(0, 0)), Range::NONE);
     let power = Range::binary(Binary::Power, between(2, 3), between(1, 2));
-    assert!(power.hull(between(2, 9)) == power && power.hull(between(1, 9)) != power && power.hull(between(2, 10)) != power);
+    assert!(
+        power.hull(between(2, 9)) == power && power.hull(between(1, 9)) != power && power.hull(between(2, 10)) != power
+    );
     assert_eq!(Range::binary(Binary::Power, between(0, 3), between(1, 2)), Range::ALL);
     assert_eq!(Range::binary(Binary::Power, between(1, 3), between(-1, 2)), Range::ALL);
 }

@@ -93,9 +93,7 @@ impl Kernels {
             Workload::MatMul(w) if w.batch == 1 && w.dtype == Float && !w.trans_a && w.trans_b => {
                 Kernels { split_k: &[0, 2, 3, 4], one_round: true, ..Kernels::plain() }
             }
-            Workload::MatMul(w) if w.batch == 1 => {
-                Kernels { split_k: &[0, 2, 3], one_round: true, ..Kernels::plain() }
-            }
+            Workload::MatMul(w) if w.batch == 1 => Kernels { split_k: &[0, 2, 3], one_round: true, ..Kernels::plain() },
             Workload::MatMul(w) if let Some(batched) = Batched::of(w, soc) => {
                 Kernels { batched: Some(batched), ..Kernels::plain() }
             }

@@ -127,7 +127,10 @@ fn steps_are_halved_one_kind_after_the_other() {
         halve(&mut steps, &mut step_k);
         (steps, step_k)
     };
-    assert_eq!([halved(5, 8), halved(2, 8), halved(1, 8), halved(1, 3), halved(1, 1)], [(3, 8), (1, 8), (1, 4), (1, 1), (1, 1)]);
+    assert_eq!(
+        [halved(5, 8), halved(2, 8), halved(1, 8), halved(1, 3), halved(1, 1)],
+        [(3, 8), (1, 8), (1, 4), (1, 1), (1, 1)]
+    );
     let aligned = |mut steps: [u32; 2]| {
         align_steps(&mut steps);
         steps
