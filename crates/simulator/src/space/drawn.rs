@@ -55,12 +55,12 @@ fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
 
 fn product(rng: &mut Rng) -> MatMul {
     use DataType::{Bfloat16, Double, Float, Float16, Int8};
+    use MatMulKernel::{AscendC, QuantV4, Tbe, Transposed};
     let size = |rng: &mut Rng| if rng.u8(..8) == 0 { one(rng, &LONG) } else { one(rng, &SIZES) };
     let [m, k, n] = [(); 3].map(|()| size(rng));
     let batch = if rng.u8(..5) == 0 { one(rng, &[2, 3, 12, 40, 96, 480]) } else { 1 };
     let dtype = one(rng, &[Float16, Float16, Float16, Bfloat16, Float, Int8, Double]);
     let nz = |rng: &mut Rng| if rng.u8(..4) == 0 { Format::FractalNz } else { Format::Nd };
-    use MatMulKernel::{AscendC, QuantV4, Tbe, Transposed};
     MatMul {
         batch,
         dtype,

@@ -282,6 +282,7 @@ fn a_small_space_is_listed_whole() {
 
 #[test]
 fn kernels_of_one_family_have_one_version() {
+    use super::{BATCHES, CONVOLUTIONS, PRODUCTS, VECTOR_KERNELS, VOLUMES, version};
     let product = MatMul::new(16, 16, 16);
     let batch = MatMul { batch: 2, ..product.clone() };
     let image = Conv::image(ConvKind::Forward, 1, [16, 16], 8, 1);
@@ -291,7 +292,6 @@ fn kernels_of_one_family_have_one_version() {
     let relu =
         crate::workload::Vector { op_type: "Relu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
     let relu = Workload::Vector(relu);
-    use super::{BATCHES, CONVOLUTIONS, PRODUCTS, VECTOR_KERNELS, VOLUMES, version};
     assert_eq!(version(&Workload::MatMul(product)), PRODUCTS);
     assert_eq!(version(&Workload::MatMul(batch)), BATCHES);
     assert_eq!(version(&Workload::Conv(volume.clone())), VOLUMES);

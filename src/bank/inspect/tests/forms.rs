@@ -94,7 +94,7 @@ fn a_runtime_bank_is_of_one_part_and_our_own_form_of_any() {
         // What is there is not taken twice.
         export.take(&mut Source::open(&files[0]).unwrap(), &mut socs).unwrap();
         let left: Vec<_> = export.left.iter().filter_map(|left| left.left_out.clone()).collect();
-        (export.count, left, export.content().iter().filter(|byte| **byte == b'\n').count())
+        (export.count, left, String::from_utf8(export.content()).unwrap().lines().count())
     };
     let (count, left, lines) = taken(Target::Runtime);
     assert_eq!((count, lines, left.len()), (1, 1, 2));

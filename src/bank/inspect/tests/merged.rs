@@ -6,12 +6,11 @@ use crate::bank::tests::measured;
 use crate::bank::tests::merge::{bank_of, on_device};
 use std::path::Path;
 
+/// Rows of a product, k of its L0 tile, and its time.
+type Row = (u64, u32, Measured);
+
 /// Fate and reason of each record, for records of `(m, k of the tile, time)` of a bank and of sources with their days.
-fn told(
-    into: &[(u64, u32, Measured)],
-    sources: &[(&str, &[(u64, u32, Measured)])],
-    rehearse: bool,
-) -> Vec<(Fate, String)> {
+fn told(into: &[Row], sources: &[(&str, &[Row])], rehearse: bool) -> Vec<(Fate, String)> {
     let root = tempfile::tempdir().unwrap();
     let at = |name: &str| root.path().join(name);
     let bank = if into.is_empty() { at("into") } else { bank_of(&at("into"), "2026-01-02", into) };
@@ -23,7 +22,7 @@ fn told(
         std::fs::create_dir(source.join("Ascend910B2_24_AiCore_Add_aoe_kb.json")).unwrap();
         paths.push(source);
     }
-    let read = |path: &Path| std::fs::read_dir(path).map(|entries| entries.count()).unwrap_or(0);
+    let read = |path: &Path| std::fs::read_dir(path).map_or(0, Iterator::count);
     let before = read(&bank);
     let merged = merge_with_records(&paths, &bank, &[], rehearse.then_some(root.path())).unwrap();
     if rehearse {

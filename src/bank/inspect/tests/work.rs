@@ -18,6 +18,8 @@ fn operand(shape: &[u64], dtype: DataType, format: Format) -> Operand {
 
 /// Works of every kind; of two that are alike but for one thing both.
 fn of_every_kind() -> Vec<Workload> {
+    use CollectiveKind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
+    use MatMulKernel::{AscendC, Fused, Grouped, QuantV4, Tbe, Transposed};
     let product = MatMul {
         batch: 3,
         a_shared: true,
@@ -34,7 +36,6 @@ fn of_every_kind() -> Vec<Workload> {
         MatMul { b_format: Format::FractalNz, a_format: Format::Nd, ..product.clone() },
         MatMul { dtype: DataType::Int8, b_dtype: Some(DataType::Int4), ..product.clone() },
     ];
-    use MatMulKernel::{AscendC, Fused, Grouped, QuantV4, Tbe, Transposed};
     all.extend([AscendC, Tbe, QuantV4, Transposed, Grouped, Fused].map(|kernel| MatMul { kernel, ..product.clone() }));
     let mut all: Vec<Workload> = all.into_iter().map(Workload::MatMul).collect();
     for kind in [ConvKind::Forward, ConvKind::BackpropInput, ConvKind::BackpropFilter] {
@@ -56,7 +57,6 @@ fn of_every_kind() -> Vec<Workload> {
         outputs: c.clone(),
     }));
     all.push(Workload::Move(Move { op_type: "Transpose".into(), run_bytes: 64, inputs: b, outputs: c }));
-    use CollectiveKind::{AllGather, AllReduce, AllToAll, Broadcast, ReduceScatter};
     let collectives = [AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast];
     all.extend(collectives.map(|kind| Workload::Collective(Collective { kind, bytes: 77 })));
     all.push(Workload::Fused(all[..2].to_vec()));

@@ -28,7 +28,9 @@ fn defaults_are_those_that_were_written() {
     let (mut list, parts) = (String::new(), parts());
     for workload in workloads(COUNT, 1) {
         let mut digest = Digest::EMPTY;
-        parts.iter().for_each(|soc| digest.add(&told(&workload, soc)));
+        for soc in &parts {
+            digest.add(&told(&workload, soc));
+        }
         writeln!(list, "{:016x} {workload}", digest.0).unwrap();
     }
     if std::env::var_os("AOE_WRITE_DEFAULTS").is_some() {
