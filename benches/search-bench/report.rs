@@ -155,8 +155,13 @@ fn pairs(spaces: &[Replay], runs: &[Run]) {
 pub fn print_cost(spaces: &[Replay], seeds: u64) {
     let Some(largest) = spaces.iter().max_by_key(|space| space.size()) else { return };
     println!("\n== cost on {} ({} legal configurations), 200 measurements", largest.name, largest.size());
-    for (name, goal) in [("random", ""), ("genetic", "10"), ("annealing", ""), ("bayesian", "500"), ("auto", "500")] {
-        let Some(algorithm) = Algorithm::named(name) else { continue };
+    for algorithm in Algorithm::ALL {
+        let name = algorithm.name();
+        let goal = match algorithm {
+            Algorithm::Genetic => "10",
+            Algorithm::Bayesian | Algorithm::Auto => "500",
+            _ => "",
+        };
         let times: Vec<f64> =
             (0..seeds.min(10)).map(|seed| run::run(largest, name, algorithm, seed).overhead_us).collect();
         let least = times.iter().copied().fold(f64::INFINITY, f64::min);

@@ -35,7 +35,7 @@ pub struct Disk {
     pub patience: Patience,
 }
 
-/// The file system, for who cannot be cancelled.
+/// The file system, for callers that nobody can cancel.
 pub static DISK: Disk = Disk { patience: Patience::WITHOUT_CANCEL };
 
 impl NewFile for File {

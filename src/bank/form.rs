@@ -163,7 +163,7 @@ impl Form {
             (Terms::Conv3d, Workload::Conv(w)) => {
                 return conv3d::info_dicts(w).into_iter().map(Value::Object).collect();
             }
-            _ => self
+            (Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Conv3d | Terms::Opaque, _) => self
                 .binary()
                 .and_then(|operator| operator.info_dict(workload))
                 .map_or_else(|| canonical_json(workload), Value::Object),
@@ -358,12 +358,25 @@ impl<'a> Writable<'a> {
         matches!(self.form, Form::Unified(_))
     }
 
+    /// Whether a device can time the operator by itself with a tiling of ours: not what TBE compiles with what is fused into
+    /// it, nor what takes no tiling from a record.
+    pub fn is_measured_alone(&self) -> bool {
+        match self.workload {
+            Workload::MatMul(w) => w.dtype.is_float() && self.reader().is_cann(),
+            Workload::Conv(w) => w.is_volume() && self.is_read_by_cann(),
+            _ => false,
+        }
+    }
+
     /// What of the records no public file or text proves, by the names of the fields.
     pub fn unproven(&self) -> &'static [&'static str] {
         match self.form {
             Form::Unified(operator) => operator.unproven(),
-            Form::Runtime(layout) if Terms::of(layout) == Terms::Conv3d => conv3d::UNPROVEN,
-            _ => &[],
+            Form::Runtime(layout) => match Terms::of(layout) {
+                Terms::Conv3d => conv3d::UNPROVEN,
+                Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Opaque => &[],
+            },
+            Form::Unknown | Form::Canonical => &[],
         }
     }
 

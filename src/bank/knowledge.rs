@@ -90,7 +90,10 @@ impl Knowledge {
                 judged.map_err(|broken| inexpressible(quant_batch_matmul_v3::OP_TYPE, broken))
             }
             (Knowledge::Unified(_, text), _) => unified::accepts(&dict(text)?, workload, soc),
-            _ => Ok(()),
+            // Of another kind of work: `schedule` refuses it.
+            (Knowledge::Tiling(_) | Knowledge::Conv2d(_) | Knowledge::Quant(_), _) => Ok(()),
+            // CANN stops at none of these; `check_computes` judges the first.
+            (Knowledge::Conv3d(_) | Knowledge::Binary(..) | Knowledge::Opaque(_) | Knowledge::Schedule(_), _) => Ok(()),
         }
     }
 
@@ -116,8 +119,9 @@ impl Knowledge {
                     overflows.map(|Held { buffer, bytes, size }| format!("{buffer} needs {bytes} bytes of {size}"));
                 overflows.or_else(|| too_many_blocks(*operator, &schedule, soc))
             }
-            // What is known of the others, `check_accepted` judges.
-            _ => None,
+            // What is known of these, `check_accepted` judges.
+            (Knowledge::Tiling(_) | Knowledge::Conv3d(_) | Knowledge::Quant(_) | Knowledge::Conv2d(_), _) => None,
+            (Knowledge::Binary(..) | Knowledge::Opaque(_) | Knowledge::Schedule(_), _) => None,
         };
         broken.map_or(Ok(()), |rule| Err(Error::IllegalSchedule { rule }))
     }
@@ -149,7 +153,8 @@ impl Knowledge {
             Knowledge::Unified(operator, _) => operator.unproven(),
             Knowledge::Conv3d(_) => conv3d::UNPROVEN,
             Knowledge::Binary(operator, _) => operator.unproven(),
-            _ => &[],
+            Knowledge::Tiling(_) | Knowledge::Quant(_) | Knowledge::Conv2d(_) => &[],
+            Knowledge::Opaque(_) | Knowledge::Schedule(_) => &[],
         }
     }
 

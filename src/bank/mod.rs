@@ -1,15 +1,27 @@
 //! CANN's knowledge banks: formats, keys, paths, durable writes.
 //!
-//! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
-//! expects; `names` spells file names; `layout` packs CANN's keys; `matmul` makes keys; `knowledge` is what a
-//! record holds; `form` tells CANN's record form from ours; `record` is one with what is known of it; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
-//! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
-//! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
-//! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
-//! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
-//! `file_name` says of each file (`merge_places` which go where, `standing` which of two records stays), and `merge_whole` of those
-//! that are one file each; `inspect` looks at files from outside. The banks of the older operator
-//! generations (`unified`), what TBE's binary kernels would ask (`binary`), the banks of subgraphs and of gradients stand beside these.
+//! `docs/banks.md` describes the files. From the bottom up:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `hash`, `json` | what CANN's loader expects of both |
+//! | `names`, `file_name`, `paths` | names of files; what they say; where banks lie |
+//! | `layout`, `key` | CANN's key structures, packed |
+//! | `matmul`, `quant`, `conv2d`, `conv3d` | keys of workloads of one operator |
+//! | `form`, `knowledge` | CANN's forms of records and ours; what a record holds |
+//! | `fields`, `record`, `measurement`, `record_reader` | a record's five fields; a record with what is known of it; what it cost; its reader |
+//! | `lines`, `reader`, `document` | a file line by line; what a line means; an operator's file |
+//! | `index`, `neighbours` | many records, looked up fast; those of near workloads |
+//! | `side`, `trials` | what records cost; what earlier tunings measured |
+//! | `storage`, `disk` | the seam to the file system, and the real one |
+//! | `transaction`, `whole`, `file` | several files replaced or none; one; a bank file with its side file |
+//! | `operator` | the bank that a tuner uses |
+//! | `merge`, `merge_places`, `merge_outcome`, `standing` | one bank of several: which file goes where, which of two records stays |
+//! | `merge_whole` | the same for banks that are one file each |
+//! | `repair` | records that would compute wrongly or stop TBE, taken out |
+//! | `inspect`, `kind` | files looked at from outside, of every form |
+//! | `unified`, `binary` | banks of TBE's operators; keys of its binary kernels |
+//! | `subgraph`, `gradient` | banks of the other two jobs |
 
 mod binary;
 mod conv2d;
@@ -31,6 +43,7 @@ mod knowledge;
 mod layout;
 mod lines;
 mod matmul;
+mod measurement;
 mod merge;
 mod merge_outcome;
 mod merge_places;

@@ -6,6 +6,7 @@ use super::file::{BankFile, Change};
 use super::form::{Form, Writable};
 use super::key::Key;
 use super::knowledge::Knowledge;
+use super::measurement::Measurement;
 use super::names;
 use super::neighbours::Index;
 use super::paths::BankPaths;
@@ -79,7 +80,7 @@ impl Loaded {
 /// One file's usable records.
 struct Layer {
     path: PathBuf,
-    records: FxHashMap<Key, (Knowledge, Option<side::Measurement>)>,
+    records: FxHashMap<Key, (Knowledge, Option<Measurement>)>,
 }
 
 /// What [`OperatorBank::save`] will write to one file.

@@ -1,8 +1,8 @@
-//! Who reads a record.
+//! The reader of a record.
 
 use serde::{Deserialize, Serialize};
 
-/// Who reads the record of an operator.
+/// The reader of an operator's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordReader {

@@ -4,7 +4,7 @@
 //! merged, the same record is left.
 
 use super::knowledge::Knowledge;
-use super::side::Measurement;
+use super::measurement::Measurement;
 use std::cmp::Ordering;
 
 /// Backend of predicted times; those of a device count for more.

@@ -1,9 +1,9 @@
 //! What a program says to keep in the buffers of a core.
 
 use super::configuration::Configuration;
-use crate::cases::shown;
 use crate::graph::DataType;
 use crate::soc::Soc;
+use crate::spelling::beginning;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -71,14 +71,14 @@ pub(super) fn check(buffers: &[Buffer], configuration: &Configuration, soc: &Soc
     let mut sums: BTreeMap<Space, u64> = BTreeMap::new();
     for (at, buffer) in buffers.iter().enumerate() {
         let dtype = DataType::from_name(&buffer.dtype)
-            .ok_or_else(|| format!("buffers[{at}].dtype: there is no data type `{}`", shown(&buffer.dtype)))?;
+            .ok_or_else(|| format!("buffers[{at}].dtype: there is no data type `{}`", beginning(&buffer.dtype)))?;
         let mut bytes = u64::from(dtype.bits());
         for extent in &buffer.shape {
             let size = match extent {
                 Extent::Size(size) => *size,
                 Extent::Parameter(name) => configuration
                     .named(name)
-                    .ok_or_else(|| format!("buffers[{at}].shape: the configuration has no `{}`", shown(name)))?,
+                    .ok_or_else(|| format!("buffers[{at}].shape: the configuration has no `{}`", beginning(name)))?,
             };
             bytes = bytes.saturating_mul(size);
         }

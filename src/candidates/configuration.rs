@@ -1,6 +1,6 @@
 //! A configuration of a tile program, by the names that autotuners' users give its parameters.
 
-use crate::cases::shown;
+use crate::spelling::beginning;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -38,7 +38,10 @@ impl Configuration {
                 other => match other.as_u64() {
                     Some(number) if number <= MOST => number,
                     _ if other.is_number() => {
-                        return Err(format!("{} = {other} is no size: take a whole number up to {MOST}", shown(name)));
+                        return Err(format!(
+                            "{} = {other} is no size: take a whole number up to {MOST}",
+                            beginning(name)
+                        ));
                     }
                     _ => continue,
                 },

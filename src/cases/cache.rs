@@ -2,6 +2,7 @@
 
 use super::wrong;
 use crate::sim::{Cache, Places};
+use crate::spelling::beginning;
 use crate::status::Result;
 use crate::workload::Operand;
 use serde::Deserialize;
@@ -16,7 +17,7 @@ pub(super) enum Words {
 
 /// Where the operands lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Lies {
+pub(crate) enum Location {
     /// All in one place.
     All(Cache),
     /// So many bytes of what is read in device memory, all else in L2.
@@ -26,9 +27,9 @@ pub(crate) enum Lies {
 impl Words {
     /// Fails for a word that is neither, and for a list that is longer than that of the operands. Those for which it has
     /// no word lie as its last; one word for each that is the same for all is one word for all.
-    pub(super) fn read(&self, inputs: Option<&[Operand]>) -> Result<Lies> {
+    pub(super) fn read(&self, inputs: Option<&[Operand]>) -> Result<Location> {
         let words = match self {
-            Words::All(one) => return word("cache", one).map(Lies::All),
+            Words::All(one) => return word("cache", one).map(Location::All),
             Words::Each(words) => words,
         };
         // A product by its sizes has A and B.
@@ -38,13 +39,13 @@ impl Words {
         }
         let places = places(words)?;
         if (1..count).all(|at| places.of(at) == places.of(0)) {
-            return Ok(Lies::All(places.of(0)));
+            return Ok(Location::All(places.of(0)));
         }
         let bytes = |(at, operand): (usize, &Operand)| match places.of(at) {
             Cache::Cold => operand.bytes() as f64,
             Cache::Warm => 0.0,
         };
-        Ok(Lies::Missed(inputs.unwrap_or_default().iter().enumerate().map(bytes).sum()))
+        Ok(Location::Missed(inputs.unwrap_or_default().iter().enumerate().map(bytes).sum()))
     }
 
     /// The place of each input; `None` for one word.
@@ -65,7 +66,7 @@ pub(super) fn word(field: &str, text: &str) -> Result<Cache> {
     match text.split(':').next().unwrap_or_default().trim() {
         "warm" => Ok(Cache::Warm),
         "cold" => Ok(Cache::Cold),
-        other => Err(wrong(format!("`{field}`: {} is neither warm nor cold", super::shown(other)))),
+        other => Err(wrong(format!("`{field}`: {} is neither warm nor cold", beginning(other)))),
     }
 }
 
@@ -74,19 +75,19 @@ mod tests {
     use super::*;
     use crate::graph::DataType;
 
-    fn read(json: &str) -> Result<Lies> {
+    fn read(json: &str) -> Result<Location> {
         let inputs = [Operand::new([8], DataType::Float16), Operand::new([4], DataType::Float)];
         serde_json::from_str::<Words>(json).unwrap().read(Some(&inputs))
     }
 
     #[test]
     fn one_word_is_for_all_and_a_list_counts_the_bytes_that_are_cold() {
-        assert_eq!(read(r#""warm""#).unwrap(), Lies::All(Cache::Warm));
-        assert_eq!(read(r#""cold: L2 flushed before each run""#).unwrap(), Lies::All(Cache::Cold));
-        assert_eq!(read(r#"["cold","warm"]"#).unwrap(), Lies::Missed(16.0));
-        assert_eq!(read(r#"["warm","cold"]"#).unwrap(), Lies::Missed(16.0));
-        assert_eq!(read(r#"["cold","cold"]"#).unwrap(), Lies::All(Cache::Cold));
-        assert_eq!(read(r#"["cold"]"#).unwrap(), Lies::All(Cache::Cold));
+        assert_eq!(read(r#""warm""#).unwrap(), Location::All(Cache::Warm));
+        assert_eq!(read(r#""cold: L2 flushed before each run""#).unwrap(), Location::All(Cache::Cold));
+        assert_eq!(read(r#"["cold","warm"]"#).unwrap(), Location::Missed(16.0));
+        assert_eq!(read(r#"["warm","cold"]"#).unwrap(), Location::Missed(16.0));
+        assert_eq!(read(r#"["cold","cold"]"#).unwrap(), Location::All(Cache::Cold));
+        assert_eq!(read(r#"["cold"]"#).unwrap(), Location::All(Cache::Cold));
     }
 
     #[test]

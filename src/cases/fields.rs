@@ -1,6 +1,7 @@
 //! The fields of a case by name: which there are, which were meant, which are not used.
 
 use super::{attention, conv, operands};
+use crate::spelling::beginning;
 use serde_json::{Map, Value};
 
 /// Cube work by its sizes.
@@ -74,7 +75,7 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<String>, String> {
     let mut unused = Vec::new();
     for name in case.keys().filter(|name| !known().any(|k| k == name)) {
         if let Some(meant) = known().filter(|k| is_near(name, k)).min_by_key(|k| distance(name, k)) {
-            return Err(format!("there is no field `{}`; did you mean `{meant}`?", shown(name)));
+            return Err(format!("there is no field `{}`; did you mean `{meant}`?", beginning(name)));
         }
         unused.push(name.clone());
     }
@@ -124,16 +125,9 @@ fn unused_attrs(op: &str, attrs: &Map<String, Value>) -> Vec<String> {
 /// What an answer says of fields that were not used.
 pub(super) fn note(unused: &[&str]) -> Option<String> {
     const SHOWN: usize = 8;
-    let names = unused.iter().take(SHOWN).map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(", ");
+    let names = unused.iter().take(SHOWN).map(|name| format!("`{}`", beginning(name))).collect::<Vec<_>>().join(", ");
     let more = if unused.len() > SHOWN { ", ..." } else { "" };
     (!unused.is_empty()).then(|| format!("not used: {names}{more}"))
-}
-
-/// The beginning of a name that may be of any length.
-pub(crate) fn shown(name: &str) -> String {
-    const LETTERS: usize = 60;
-    let start: String = name.chars().take(LETTERS).flat_map(char::escape_default).collect();
-    if name.chars().nth(LETTERS).is_some() { start + "..." } else { start }
 }
 
 /// Whether a name is a known one but for its case, dashes and underscores, or one or two letters of a

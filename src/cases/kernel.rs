@@ -1,6 +1,6 @@
 //! What is known of a kernel whose work is to be told: its operands, and what the case says beside them.
 
-use super::tensor::is_absent;
+use crate::graph::DataType;
 use crate::status::Error;
 use crate::workload::Operand;
 
@@ -26,6 +26,11 @@ impl Kernel {
     pub fn largest(&self) -> Option<&Operand> {
         self.inputs.iter().chain(&self.outputs).max_by_key(|o| o.elements())
     }
+}
+
+/// Whether it stands for an optional operand that is not there.
+pub(super) fn is_absent(operand: &Operand) -> bool {
+    operand.dtype == DataType::Undefined && operand.shape.is_empty()
 }
 
 /// What a case says beside its operands.

@@ -26,15 +26,15 @@ mod transpose;
 pub use parts::Parts;
 pub use stream::Count;
 
-pub(crate) use cache::Lies;
+pub(crate) use cache::Location;
 pub use exact::case as exact_case;
-pub(crate) use fields::shown;
 pub(crate) use limits::check_types;
 pub(crate) use operands::largest_bytes;
 pub use strict::json;
 
 use crate::graph::{DataType, Format};
 use crate::soc::{Arch, Soc};
+use crate::spelling::beginning;
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
 use limits::{check_memory, matmul_bytes};
@@ -151,7 +151,7 @@ impl Case {
     pub(crate) fn parse(line: &str) -> Result<Case> {
         let case = plain::read(line).map_or_else(|| Case::value_by_value(line), Ok)?;
         if case.op.is_empty() || case.op.len() > MAX_NAME || case.op.contains(char::is_control) {
-            return Err(wrong(format!("`op`: `{}` is no operator type", shown(&case.op))));
+            return Err(wrong(format!("`op`: `{}` is no operator type", beginning(&case.op))));
         }
         Ok(case)
     }
@@ -162,7 +162,7 @@ impl Case {
         let Value::Object(fields) = &value else { return Err(wrong("a case is a JSON object")) };
         let unused = fields::unused(fields).map_err(wrong)?;
         let case: Case = serde_path_to_error::deserialize(value).map_err(|e| match e.path().iter().next() {
-            Some(_) => wrong(format!("`{}`: {}", shown(&e.path().to_string()), e.inner())),
+            Some(_) => wrong(format!("`{}`: {}", beginning(&e.path().to_string()), e.inner())),
             None => wrong(e.inner().to_string()),
         })?;
         Ok(Case { unused, ..case })
@@ -329,7 +329,7 @@ impl Case {
     }
 
     /// Where its operands lie when it starts, as far as it says so.
-    pub(crate) fn cache(&self) -> Result<Option<Lies>> {
+    pub(crate) fn cache(&self) -> Result<Option<Location>> {
         let Some(words) = &self.cache else { return Ok(None) };
         let operands = self.operands()?.map(|(inputs, _)| inputs);
         words.read(operands.as_deref()).map(Some)

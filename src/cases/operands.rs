@@ -3,7 +3,7 @@
 //! A profile has no attributes: axes and strides are read off shapes and formats, and so is the order of a transpose
 //! where the case does not give it.
 
-use super::kernel::{Kernel, Stated};
+use super::kernel::{Kernel, Stated, is_absent};
 use super::{attention, conv, indexed, product, transpose};
 use crate::graph::Format;
 use crate::graph::op::{self, Kind};
@@ -35,7 +35,7 @@ pub(super) fn workload(
     stated: &Stated,
     soc: &Soc,
 ) -> Result<Workload> {
-    if inputs.iter().chain(&outputs).all(super::tensor::is_absent) {
+    if inputs.iter().chain(&outputs).all(is_absent) {
         return Err(Error::Workload { workload: op.to_owned(), reason: "it has no operands".into() });
     }
     let kernel = Kernel { op: op.to_owned(), inputs, outputs };

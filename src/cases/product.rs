@@ -1,7 +1,6 @@
 //! Matrix products from operand shapes.
 
-use super::kernel::Kernel;
-use super::tensor::is_absent;
+use super::kernel::{Kernel, is_absent};
 use crate::graph::Format;
 use crate::graph::op::prototype;
 use crate::status::Result;

@@ -1,6 +1,6 @@
 //! Refuses kernels that no operator of CANN's is: types that it does not make of each other, operands that do not meet.
 
-use super::tensor::is_absent;
+use super::kernel::is_absent;
 use super::wrong;
 use crate::graph::DataType;
 use crate::graph::op::{self, Kind, prototype};

@@ -1,7 +1,8 @@
 //! Tensors of a case.
 
-use super::{MAX_ELEMENTS, MAX_EXTENT, fields, wrong};
+use super::{MAX_ELEMENTS, MAX_EXTENT, wrong};
 use crate::graph::{DataType, Format};
+use crate::spelling::beginning;
 use crate::status::Result;
 use crate::workload::Operand;
 use serde::Deserialize;
@@ -29,11 +30,6 @@ pub(super) fn read(field: &str, tensors: &[Option<Tensor>], others: Format) -> R
         None => Ok(Operand::new([], DataType::Undefined)),
     };
     tensors.iter().enumerate().map(operand).collect()
-}
-
-/// Whether it stands for an optional operand that is not there.
-pub(super) fn is_absent(operand: &Operand) -> bool {
-    operand.dtype == DataType::Undefined && operand.shape.is_empty()
 }
 
 impl Tensor {
@@ -90,8 +86,7 @@ impl Tensor {
 
 /// The format of a name. `place` says which one it is.
 pub(super) fn format(place: &str, name: &str) -> Result<Format> {
-    Format::from_name(stored(name))
-        .ok_or_else(|| wrong(format!("`{place}`: there is no format `{}`", fields::shown(name))))
+    Format::from_name(stored(name)).ok_or_else(|| wrong(format!("`{place}`: there is no format `{}`", beginning(name))))
 }
 
 /// A layout's name without what profilers add: `FORMAT_ND`, `NC1HWC0:1` with its groups.
@@ -125,7 +120,7 @@ pub(super) fn dtype(place: &str, name: &str) -> Result<DataType> {
         "uint" => DataType::Uint8,
         "begin" | "undefined" | "null" => DataType::Int32,
         _ => DataType::from_name(name)
-            .ok_or_else(|| wrong(format!("`{place}`: there is no data type `{}`", fields::shown(name))))?,
+            .ok_or_else(|| wrong(format!("`{place}`: there is no data type `{}`", beginning(name))))?,
     })
 }
 

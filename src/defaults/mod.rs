@@ -16,7 +16,7 @@ mod vector;
 use crate::cases::{Case, Count, Parts, check_types, stream, wrong};
 use crate::graph::op;
 use crate::soc::Soc;
-use crate::spelling::nearest;
+use crate::spelling::{beginning, nearest};
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 use knowledge::Knowledge;
@@ -158,7 +158,7 @@ fn default(case: &Case, soc: &Soc) -> Result<Tiling> {
 
 fn unknown(name: &str) -> Error {
     let near = nearest(name, op::known_types()).map(|n| format!("; did you mean {n}?")).unwrap_or_default();
-    wrong(format!("`op`: no operator {} is known, so neither is its tiling{near}", crate::cases::shown(name)))
+    wrong(format!("`op`: no operator {} is known, so neither is its tiling{near}", beginning(name)))
 }
 
 /// Refuses cube work that the part cannot do.

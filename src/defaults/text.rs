@@ -1,6 +1,7 @@
 //! Which rules decided, in words.
 
 use super::Tiling;
+use crate::spelling::beginning;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -10,9 +11,9 @@ const COLUMNS: usize = 100;
 /// The explanation of one tiling.
 pub(super) fn explanation(id: &Value, tiling: &Tiling, note: Option<&str>) -> String {
     let name = match id {
-        Value::String(name) => format!("{}: ", crate::cases::shown(name)),
+        Value::String(name) => format!("{}: ", beginning(name)),
         Value::Null => String::new(),
-        other => format!("{}: ", crate::cases::shown(&other.to_string())),
+        other => format!("{}: ", beginning(&other.to_string())),
     };
     let kind = if tiling.public { "CANN's default" } else { "an estimate of CANN's default" };
     let mut text = format!("{name}{} {}, {kind}\n", tiling.op, tiling.template);

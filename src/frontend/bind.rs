@@ -1,6 +1,6 @@
 //! Giving the dimensions of a graph's inputs their values.
 
-use super::onnx::MAX_DIM;
+use super::limits::MAX_DIM;
 use super::restate::{Change, Restated};
 use super::{DIM_NAMES, Gear, ModelOptions, chooses};
 use crate::graph::{Attr, Graph, Node, NodeId, Shape, UNKNOWN_DIM, WHY_UNMAPPED, infer};

@@ -1,7 +1,7 @@
 //! Graphs that hang on sizes: of an `If` whose condition follows from the sizes of inputs, the reader takes one graph.
 //! With other sizes the network is another one.
 
-use crate::graph::{Attr, Constant, Graph, Node};
+use crate::graph::{Attr, Constant, Graph, Node, Port};
 use crate::spelling;
 use crate::status::{Error, Result};
 
@@ -15,6 +15,11 @@ pub fn truth(node: &Node) -> Option<bool> {
         Constant::Floats(values) => <&[f64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0.0),
         Constant::Stored(_) | Constant::Opaque => None,
     }
+}
+
+/// The single truth value that a tensor is, where it is known.
+pub fn truth_of(graph: &Graph, port: Port) -> Option<bool> {
+    truth(graph.node(port.node)).filter(|_| port.output == 0)
 }
 
 /// Fails where the sizes that are bound by now would have chosen otherwise; says where they leave it open.

@@ -16,6 +16,7 @@ mod ends;
 mod file;
 mod gear;
 mod limits;
+mod miscount;
 mod names;
 pub mod om;
 pub mod onnx;
@@ -30,6 +31,7 @@ mod tensorflow;
 #[cfg(test)]
 mod tests;
 mod unreadable;
+pub(crate) mod warnings;
 
 pub use crate::graph::infer::DIM_NAMES;
 pub use air::dump::names as dumps;
@@ -103,7 +105,7 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
-/// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
+/// Warns of inputs that a graph of GE's describes otherwise than the node that makes them does.
 fn tell_described(graph: &mut Graph) {
     let mut said = Vec::new();
     for index in 0..graph.len() {
@@ -120,7 +122,7 @@ fn tell_described(graph: &mut Graph) {
             );
         }
     }
-    check::warn(said.into_iter(), "more inputs are described otherwise");
+    warnings::warn(said.into_iter(), "more inputs are described otherwise");
 }
 
 /// Says which operators of a graph of GE's lack what their interface requires.
@@ -130,7 +132,7 @@ fn tell_lacking(graph: &Graph) {
         let (Node { name, op_type, .. }, what) = (node, lacks.join("; it "));
         (!lacks.is_empty()).then(|| format!("node `{name}` ({op_type}) {what}: GE does not compile it"))
     };
-    check::warn(graph.iter().filter_map(lack), "more operators lack inputs or attributes");
+    warnings::warn(graph.iter().filter_map(lack), "more operators lack inputs or attributes");
 }
 
 /// What is taken for parameters without a default that convolutions of a graph of GE's lack, in words.

@@ -50,8 +50,8 @@ impl Comparison {
         let mut rows: BTreeMap<String, [Counted; 2]> = BTreeMap::new();
         let mut blocks: BTreeMap<&str, Blocks> = BTreeMap::new();
         for kernel in &listing.kernels {
-            *blocks.entry(&kernel.look.op_type).or_default().entry(kernel.blocks.into()).or_default() += 1.0;
-            let expected = &mut rows.entry(kernel.look.op_type.clone()).or_default()[0];
+            *blocks.entry(&kernel.signature.op_type).or_default().entry(kernel.blocks.into()).or_default() += 1.0;
+            let expected = &mut rows.entry(kernel.signature.op_type.clone()).or_default()[0];
             expected.count += 1.0;
             expected.us += kernel.us;
         }

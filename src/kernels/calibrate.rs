@@ -1,7 +1,7 @@
 //! A calibration from real profiles: the engine of `aoe calibrate`.
 
 use super::known;
-use super::problem::{CONTRADICTION, Problem};
+use super::problem::{CONTRADICTION, Problem, RIGHT, percent};
 use super::seen::{Profile, Seen};
 use super::types;
 use crate::report::counted;
@@ -17,9 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Problems from which on a calibration is not called thin.
 const ENOUGH: usize = 20;
-/// Mean error of a class below which the model has it right: what a profile does not tell of kernels, such as an activation that is
-/// fused into one, makes as much.
-pub(super) const RIGHT: f64 = 0.02;
 /// Of kernels that were launched more than once the share from which on it is told that launches contradict each other: of a few it
 /// is what else the device did.
 const MANY: f64 = 0.1;
@@ -198,11 +195,6 @@ fn learn(problems: &[&Problem]) -> Learned {
         ));
     }
     learned
-}
-
-/// A share as text.
-pub fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 /// How many problems a calibration comes from, and its mean error before and after: of the classes that gain, else of types, else

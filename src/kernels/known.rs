@@ -1,8 +1,7 @@
 //! What profiles teach of the very kernels that they hold: launches of one kernel agree better with each other than with
 //! any model.
 
-use super::calibrate::percent;
-use super::problem::{CONTRADICTION, Problem};
+use super::problem::{CONTRADICTION, Problem, percent};
 use crate::sim::calibration::{self, Correction, Known, is_better};
 use std::collections::BTreeMap;
 

@@ -54,7 +54,7 @@ impl Unknown {
 
 /// What a kernel is, as a profile tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Look {
+pub struct Signature {
     /// CANN's operator type.
     #[serde(rename = "type")]
     pub op_type: String,
@@ -81,7 +81,7 @@ pub struct Launch {
     pub name: String,
     /// What it is.
     #[serde(flatten)]
-    pub look: Look,
+    pub signature: Signature,
     /// Blocks that it runs in on the cores that lead, as a profile has them; 0 where nothing runs in blocks.
     pub blocks: u32,
     /// Predicted microseconds; 0 where no time is told.
@@ -95,7 +95,7 @@ pub struct Launch {
 pub struct Alike {
     /// What they are.
     #[serde(flatten)]
-    pub look: Look,
+    pub signature: Signature,
     /// How many they are.
     pub count: u64,
     /// Predicted microseconds of one, on average of those that have a time.
@@ -109,10 +109,10 @@ pub struct Alike {
 impl Listing {
     /// The launches of a run, with what is unknown of its network.
     pub fn of(run: &Run, ub_fusion: BTreeMap<&'static str, u64>, unknown: Vec<Unknown>) -> Listing {
-        let looks: Vec<Look> = run.kernels.iter().map(look).collect();
+        let signatures: Vec<Signature> = run.kernels.iter().map(signature).collect();
         let launch = |kernel: usize| Launch {
             name: run.kernels[kernel].launched.clone(),
-            look: looks[kernel].clone(),
+            signature: signatures[kernel].clone(),
             blocks: run.kernels[kernel].blocks(),
             us: run.kernels[kernel].us(),
             timed: run.kernels[kernel].duration_us.is_some(),
@@ -133,7 +133,7 @@ impl Listing {
     }
 }
 
-fn look(kernel: &Kernel) -> Look {
+fn signature(kernel: &Kernel) -> Signature {
     let text = |tensors| {
         let [types, formats] = types_and_formats(tensors);
         [shapes(tensors).trim_matches('"').to_owned(), types, formats]
@@ -141,17 +141,26 @@ fn look(kernel: &Kernel) -> Look {
     let [input_shapes, input_types, input_formats] = text(&kernel.inputs);
     let [output_shapes, output_types, output_formats] = text(&kernel.outputs);
     let (op_type, task_type) = (kernel.op_type.clone(), kernel.engine.task_type());
-    Look { op_type, task_type, input_shapes, input_types, input_formats, output_shapes, output_types, output_formats }
+    Signature {
+        op_type,
+        task_type,
+        input_shapes,
+        input_types,
+        input_formats,
+        output_shapes,
+        output_types,
+        output_formats,
+    }
 }
 
 fn groups(kernels: &[Launch]) -> Vec<Alike> {
-    let mut places: FxHashMap<&Look, usize> = FxHashMap::default();
+    let mut places: FxHashMap<&Signature, usize> = FxHashMap::default();
     let mut groups: Vec<Alike> = Vec::new();
     for kernel in kernels {
         let next = groups.len();
-        let place = *places.entry(&kernel.look).or_insert(next);
+        let place = *places.entry(&kernel.signature).or_insert(next);
         if place == next {
-            groups.push(Alike { look: kernel.look.clone(), count: 0, us: 0.0, total_us: 0.0, untimed: 0 });
+            groups.push(Alike { signature: kernel.signature.clone(), count: 0, us: 0.0, total_us: 0.0, untimed: 0 });
         }
         groups[place].count += 1;
         groups[place].total_us += kernel.us;

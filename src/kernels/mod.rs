@@ -22,9 +22,10 @@ mod tests;
 mod types;
 
 pub use against::{Comparison, Row};
-pub use calibrate::{calibrate, calibrate_profile, percent};
+pub use calibrate::{calibrate, calibrate_profile};
 pub(crate) use in_network::{bytes, case_bytes, operand_bytes};
 pub use in_network::{in_network, is_product};
-pub use listing::{Alike, Launch, Listing, Look, Unknown};
+pub use listing::{Alike, Launch, Listing, Signature, Unknown};
 pub use measured::{Counted, Measured};
+pub use problem::percent;
 pub use seen::{LeftOut, Profile, Seen};

@@ -6,6 +6,10 @@ use crate::sim::calibration::{Group, Point};
 /// other.
 pub(super) const CONTRADICTION: f64 = 1.5;
 
+/// Mean error of a class below which the model has it right: what a profile does not tell of kernels, such as an activation that is
+/// fused into one, makes as much.
+pub(super) const RIGHT: f64 = 0.02;
+
 /// One distinct problem of the profiles.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
@@ -45,4 +49,9 @@ impl Problem {
     pub(super) fn is_scattered(&self) -> bool {
         self.spread > CONTRADICTION
     }
+}
+
+/// A share as text.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }

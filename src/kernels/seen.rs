@@ -94,7 +94,7 @@ impl LeftOut {
 }
 
 /// What tells kernels apart: the type, and the texts of shapes, types and formats on either side; and the blocks that it ran in.
-type Look = ([String; 7], Blocks);
+type KernelKey = ([String; 7], Blocks);
 
 impl Profile {
     /// What is to be said of launches of which nothing is known.
@@ -128,10 +128,10 @@ impl Profile {
         }
         devices.check(path)?;
         // The map has no order, and what is told of one that is left out has to be the same every time.
-        let mut kernels: Vec<(Look, Launches)> = kernels.into_iter().collect();
+        let mut kernels: Vec<(KernelKey, Launches)> = kernels.into_iter().collect();
         kernels.sort_by(|a, b| a.0.cmp(&b.0));
-        for (look, launches) in kernels {
-            profile.settle(&look, &launches, soc);
+        for (key, launches) in kernels {
+            profile.settle(&key, &launches, soc);
         }
         if profile.total_us <= 0.0 {
             let left_out = profile.left_out.sentence().map(|sentence| format!(": {sentence}")).unwrap_or_default();
@@ -146,7 +146,7 @@ impl Profile {
     }
 
     /// Takes up a kernel with those of its launches whose times count.
-    fn settle(&mut self, look: &Look, launches: &Launches, soc: &Soc) {
+    fn settle(&mut self, key: &KernelKey, launches: &Launches, soc: &Soc) {
         let [kept, far] = launches.split();
         if far.count > 0 {
             let mean = |us: f64, count: u64| us / count as f64;
@@ -154,15 +154,15 @@ impl Profile {
                 format!(
                     "line {}: {} of {:.3} us where its other launches take {:.3} us",
                     far.line,
-                    look.0[0],
+                    key.0[0],
                     mean(far.us, far.count),
                     mean(kept.us, kept.count)
                 )
             });
         }
         self.total_us += kept.us;
-        if let Some(case) = case(look) {
-            let (op, case) = (look.0[0].clone(), on_blocks(in_network(case, soc.l2_size), look.1, soc));
+        if let Some(case) = case(key) {
+            let (op, case) = (key.0[0].clone(), on_blocks(in_network(case, soc.l2_size), key.1, soc));
             let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
             let spread = kept.spread();
             self.kernels.push(Seen { op, case, count, us, seconds, second_us, spread });
@@ -175,7 +175,7 @@ impl Profile {
     fn add(
         &mut self,
         path: &Path,
-        kernels: &mut FxHashMap<Look, Launches>,
+        kernels: &mut FxHashMap<KernelKey, Launches>,
         devices: &mut Devices,
         most: usize,
     ) -> Result<()> {
@@ -199,17 +199,17 @@ impl Profile {
                 }
             };
             let [read, written] = row.operands().unwrap_or_default();
-            let look = [row.op_type(), read[0], read[1], read[2], written[0], written[1], written[2]];
+            let key = [row.op_type(), read[0], read[1], read[2], written[0], written[1], written[2]];
             let blocks =
                 row.blocks().map_err(|reason| Error::file("read", path, format!("line {}: {reason}", row.line)))?;
-            let look: Look = (look.map(str::to_owned), blocks);
-            if kernels.len() >= most && !kernels.contains_key(&look) {
+            let key: KernelKey = (key.map(str::to_owned), blocks);
+            if kernels.len() >= most && !kernels.contains_key(&key) {
                 self.total_us += us;
                 self.without_operands_us += us;
                 self.beyond += 1;
                 continue;
             }
-            kernels.entry(look).or_default().add(us, row.line);
+            kernels.entry(key).or_default().add(us, row.line);
         }
         Ok(())
     }
@@ -227,8 +227,8 @@ fn on_blocks(mut case: Value, blocks: Blocks, soc: &Soc) -> Value {
 }
 
 /// The case of a kernel; `None` where its operands are not told, or are of types or formats that are not known.
-fn case((look, _): &Look) -> Option<Value> {
-    let [op, in_shapes, in_types, in_formats, out_shapes, out_types, out_formats] = look;
+fn case((key, _): &KernelKey) -> Option<Value> {
+    let [op, in_shapes, in_types, in_formats, out_shapes, out_types, out_formats] = key;
     let inputs = tensors(in_shapes, in_types, in_formats)?;
     let outputs = tensors(out_shapes, out_types, out_formats)?;
     (!outputs.is_empty()).then(|| json!({"op": op, "inputs": inputs, "outputs": outputs}))

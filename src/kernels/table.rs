@@ -2,7 +2,7 @@
 //! two names each. Such files have gigabytes.
 
 use crate::input_file;
-use crate::spelling;
+use crate::spelling::{self, beginning};
 use crate::status::{Error, Result};
 use csv::StringRecord;
 use std::fs::File;
@@ -286,10 +286,10 @@ fn took(text: &str) -> std::result::Result<Took, String> {
     match text.parse::<f64>() {
         Ok(0.0) => Ok(Took::Nothing),
         Ok(us) if us > 0.0 && us <= LONGEST_US => Ok(Took::Us(us)),
-        Ok(_) => Ok(Took::Absurd(format!("no kernel takes `{}` microseconds", cut(text)))),
+        Ok(_) => Ok(Took::Absurd(format!("no kernel takes `{}` microseconds", beginning(text)))),
         Err(_) => {
             let comma = if text.contains(',') { "; decimals want a point" } else { "" };
-            Err(format!("`{}` is no time of a kernel in microseconds{comma}", cut(text)))
+            Err(format!("`{}` is no time of a kernel in microseconds{comma}", beginning(text)))
         }
     }
 }
@@ -304,11 +304,6 @@ fn blocks(text: &str) -> std::result::Result<Option<u64>, String> {
         Ok(count) if count.fract() == 0.0 && (0.0..=MOST_BLOCKS).contains(&count) => {
             Ok((count > 0.0).then_some(count as u64))
         }
-        _ => Err(format!("`{}` is no number of blocks", cut(text))),
+        _ => Err(format!("`{}` is no number of blocks", beginning(text))),
     }
-}
-
-/// The beginning of a value that may be of any length.
-fn cut(value: &str) -> String {
-    value.chars().take(40).flat_map(char::escape_default).collect()
 }

@@ -61,7 +61,7 @@ fn what_has_no_time_is_named_and_takes_no_part_in_the_sums() {
     let listing = listing_of(path.to_str().unwrap(), "Ascend910B2");
     let names: Vec<_> = listing.unknown.iter().map(|node| (node.name.as_str(), node.op_type.as_str())).collect();
     assert_eq!((names, listing.untimed), (vec![("what", "Mystery")], 1));
-    let of = |op: &str| listing.groups.iter().find(|group| group.look.op_type.starts_with(op)).unwrap();
+    let of = |op: &str| listing.groups.iter().find(|group| group.signature.op_type.starts_with(op)).unwrap();
     assert_eq!([of("Mystery").untimed, of("MatMul").untimed], [1, 0]);
     assert!(of("MatMul").us > 0.0 && of("Mystery").us == 0.0);
 }
@@ -72,7 +72,8 @@ fn an_encoder_is_fused_as_each_part_does() {
     let model = MODEL.replace("resnet50", "bert_base");
     let kernels = |soc: &str| {
         let listing = listing_of(&model, soc);
-        let count = |op: &str| listing.groups.iter().filter(|g| g.look.op_type == op).map(|g| g.count).sum::<u64>();
+        let count =
+            |op: &str| listing.groups.iter().filter(|g| g.signature.op_type == op).map(|g| g.count).sum::<u64>();
         let sums = count("Add") + count("AddLayerNorm");
         (listing.count, [count("BatchMatMulV2"), count("Gelu"), sums, count("TransData")], listing.ub_fusion)
     };
@@ -250,7 +251,7 @@ fn a_case_of_a_kernel_has_its_price_in_the_listing() {
         let own = answer["time_us"].as_f64().unwrap_or_else(|| panic!("{case}: {answer}"));
         let listed = listing.kernels.iter().find(|kernel| case["id"] == kernel.name.as_str()).unwrap();
         assert_eq!(own.to_bits(), listed.us.to_bits(), "{case}");
-        assert_eq!(case["op"], listed.look.op_type.as_str(), "the kernel's own type");
+        assert_eq!(case["op"], listed.signature.op_type.as_str(), "the kernel's own type");
     }
 }
 
@@ -258,27 +259,42 @@ fn a_case_of_a_kernel_has_its_price_in_the_listing() {
 fn operands_are_listed_as_they_lie_on_the_device() {
     let bert = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/bert_base.onnx");
     let on_fractals = listing_of(bert, "Ascend310P3");
-    let products: Vec<_> =
-        on_fractals.groups.iter().map(|group| &group.look).filter(|look| look.op_type.contains("MatMul")).collect();
+    let products: Vec<_> = on_fractals
+        .groups
+        .iter()
+        .map(|group| &group.signature)
+        .filter(|signature| signature.op_type.contains("MatMul"))
+        .collect();
     assert!(!products.is_empty());
-    for look in products {
-        assert!(look.input_formats.starts_with("FRACTAL_NZ;FRACTAL_NZ"), "{look:?}");
-        assert!(look.input_shapes.split(';').take(2).all(|shape| shape.ends_with(",16,16")), "{look:?}");
+    for signature in products {
+        assert!(signature.input_formats.starts_with("FRACTAL_NZ;FRACTAL_NZ"), "{signature:?}");
+        assert!(signature.input_shapes.split(';').take(2).all(|shape| shape.ends_with(",16,16")), "{signature:?}");
         assert_eq!(
-            (look.output_formats.as_str(), look.output_shapes.ends_with(",16,16")),
+            (signature.output_formats.as_str(), signature.output_shapes.ends_with(",16,16")),
             ("FRACTAL_NZ", true),
-            "{look:?}"
+            "{signature:?}"
         );
     }
     let convolutions = listing("Ascend910B2");
-    let first = convolutions.groups.iter().map(|group| &group.look).find(|look| look.op_type == "Conv2D").unwrap();
+    let first = convolutions
+        .groups
+        .iter()
+        .map(|group| &group.signature)
+        .find(|signature| signature.op_type == "Conv2D")
+        .unwrap();
     assert_eq!(first.input_formats, "NC1HWC0;FRACTAL_Z;ND");
     assert_eq!(first.input_shapes, "1,1,224,224,16;49,4,16,16;64");
     assert_eq!((first.output_formats.as_str(), first.output_shapes.as_str()), ("NC1HWC0", "1,4,112,112,16"));
-    let casts = || convolutions.groups.iter().map(|group| &group.look).filter(|look| look.op_type == "Cast");
-    let types: Vec<_> = casts().map(|look| (look.input_types.as_str(), look.output_types.as_str())).collect();
+    let casts =
+        || convolutions.groups.iter().map(|group| &group.signature).filter(|signature| signature.op_type == "Cast");
+    let types: Vec<_> =
+        casts().map(|signature| (signature.input_types.as_str(), signature.output_types.as_str())).collect();
     assert_eq!(types, [("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT")], "the caller's type at the edges");
-    let to_blocks =
-        convolutions.groups.iter().map(|group| &group.look).find(|look| look.op_type == "TransData").unwrap();
+    let to_blocks = convolutions
+        .groups
+        .iter()
+        .map(|group| &group.signature)
+        .find(|signature| signature.op_type == "TransData")
+        .unwrap();
     assert_eq!((to_blocks.input_shapes.as_str(), to_blocks.output_shapes.as_str()), ("1,3,224,224", "1,1,224,224,16"));
 }

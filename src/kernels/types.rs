@@ -1,8 +1,7 @@
 //! What profiles teach of operator types: where the model is off on one kernel, it is off likewise on others of the type that
 //! take about as long, whatever their class.
 
-use super::calibrate::percent;
-use super::problem::Problem;
+use super::problem::{Problem, RIGHT, percent};
 use crate::sim::calibration::{Correction, FEWEST, Group, Near, Types, is_better};
 use std::collections::BTreeMap;
 
@@ -46,7 +45,7 @@ pub(super) fn learn<'a>(
         let [before, after] = [error_before, error_after].map(percent);
         return Err(format!("no gain on kernels held out ({before} before, {after} after)"));
     }
-    if error_before < super::calibrate::RIGHT {
+    if error_before < RIGHT {
         return Err(format!("the model has them right as it is ({} off)", percent(error_before)));
     }
     let mut of: BTreeMap<Group, BTreeMap<String, Vec<Near>>> = BTreeMap::new();

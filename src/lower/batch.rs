@@ -1,8 +1,9 @@
 //! Cutting a network along its batch: which tensors have the batch as their first axis, and what a kernel
 //! does for one of several equal parts of it.
 
-use super::Settings;
+use super::layout::DeviceLayout;
 use super::order::stays_in_order;
+use super::{Settings, reduced};
 use crate::graph::infer::{Call, Values, movement, norm, reduce};
 use crate::graph::op::{self, ConvPass, Kind};
 use crate::graph::{Graph, Node, NodeId, Port, Shape, TensorDesc};
@@ -50,8 +51,15 @@ impl Batch {
     }
 
     /// What a kernel does for one of `parts` equal parts of the batch: its node lowered on so much shorter
-    /// inputs. `None` where it needs all of the batch.
-    pub fn slice(&self, graph: &Graph, soc: &Soc, settings: &Settings, kernel: NodeId, parts: u64) -> Option<Workload> {
+    /// inputs, in the layout that the kernel works in. `None` where it needs all of the batch.
+    pub fn slice(
+        &self,
+        graph: &Graph,
+        soc: &Soc,
+        settings: &Settings,
+        (kernel, works): (NodeId, DeviceLayout),
+        parts: u64,
+    ) -> Option<Workload> {
         if !self.carries(kernel) || !self.size.is_multiple_of(parts) {
             return None;
         }
@@ -70,7 +78,10 @@ impl Batch {
             *port = Some(Port { node: id, output: source.output });
         }
         let id = alone.add(here).ok()?;
-        super::lower_node(&alone, id, soc, *settings, &Values::default()).ok().flatten().map(|(workload, _)| workload)
+        let values = Values::default();
+        let (mut workload, _) = super::lower_node(&alone, id, soc, *settings, &values).ok()??;
+        reduced::stored_in(&Call::new(&alone, alone.node(id), &values), &mut workload, works);
+        Some(workload)
     }
 
     /// A node as one of `parts` parts of the batch sees it.

@@ -3,12 +3,11 @@
 //! readers share one; what a constant would need is done when the network is compiled.
 
 use super::before::Before;
-use super::in_place::write_in_place;
 use super::layout::DeviceLayout;
 use super::merged::merge_movers;
 use super::precision::is_float_alone;
 use super::tensors::{EDGE, INPUT, LAYOUTS, OUTPUT, Read, Source, number};
-use super::{Flows, Lowered, Precision, Settings, flows, lower};
+use super::{Flows, Lowered, Precision, Settings, flows, in_place, lower, reduced};
 use crate::graph::{Attr, Graph, Node, NodeId, Port};
 use crate::soc::Soc;
 use crate::status::Result;
@@ -34,7 +33,14 @@ pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<
     } else {
         (graph, lowered)
     };
-    write_in_place(&graph, &mut lowered, soc, settings);
+    let joins = !settings.ge_closed && in_place::any(&graph, &lowered);
+    if joins || reduced::any(&graph, &lowered) {
+        let flows = super::flows(&graph, &lowered, soc, settings);
+        reduced::as_stored(&graph, &mut lowered, &flows.layouts);
+        if joins {
+            in_place::write_in_place(&graph, &mut lowered, &flows, settings);
+        }
+    }
     Ok((graph, lowered))
 }
 

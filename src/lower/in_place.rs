@@ -1,33 +1,35 @@
 //! Joined tensors that no kernel copies: where each part is made by a kernel of its own, and the parts lie one behind
 //! the other in the result, the kernels write them there. GE calls such a `ConcatD` or `Pack` a node without a task.
 
-use super::flow::{Flows, flows};
+use super::flow::Flows;
 use super::layout::DeviceLayout;
 use super::tensors::{self, Read, Source};
 use super::{Lowered, Settings};
 use crate::graph::infer::{Call, Values, movement};
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId, Port, TensorDesc};
-use crate::soc::Soc;
 use crate::workload::Workload;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes that a part must be a multiple of (facts: the conditions of GE's pass).
 const UNIT: u64 = 32;
 
+/// Whether there are joins.
+pub(super) fn any(graph: &Graph, lowered: &Lowered) -> bool {
+    lowered.kernels.iter().any(|kernel| is_join(graph, kernel.node))
+}
+
+fn is_join(graph: &Graph, node: NodeId) -> bool {
+    op::kind(&graph.node(node).op_type) == Kind::Join
+}
+
 /// Lets joins launch nothing where their parts can be written in place. The first of two that want the same part gets
 /// it, and so does the first of two that stand one behind the other.
-pub(super) fn write_in_place(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settings) {
-    let is_join = |node: NodeId| op::kind(&graph.node(node).op_type) == Kind::Join;
-    if settings.ge_closed || !lowered.kernels.iter().any(|kernel| is_join(kernel.node)) {
-        return;
-    }
-    let flows = flows(graph, lowered, soc, settings);
+pub(super) fn write_in_place(graph: &Graph, lowered: &mut Lowered, flows: &Flows, settings: &Settings) {
     let leaving: FxHashSet<Port> = flows.outputs.iter().map(|&(_, origin)| origin).collect();
-    let mut joins =
-        Joins { graph, flows: &flows, settings, values: Values::default(), leaving, taken: FxHashSet::default() };
+    let mut joins = Joins { graph, flows, settings, values: Values::default(), leaving, taken: FxHashSet::default() };
     for at in 0..lowered.kernels.len() {
-        if is_join(lowered.kernels[at].node)
+        if is_join(graph, lowered.kernels[at].node)
             && let Some(parts) = joins.parts(lowered, at)
         {
             joins.taken.extend(parts);

@@ -57,7 +57,7 @@ fn has_one_block(call: &Call<'_>, result: &TensorDesc) -> bool {
 }
 
 impl DeviceLayout {
-    /// CANN's format of a tensor that lies so, as far as there can be such a one.
+    /// CANN's format of a tensor that lies so, where there is one.
     pub fn format(self, desc: &TensorDesc) -> Format {
         match (self, desc.shape.rank()) {
             (DeviceLayout::Plain, _) => desc.format,
@@ -169,6 +169,27 @@ impl DeviceLayout {
             }
             _ => dims.to_vec(),
         })
+    }
+
+    /// For each of the sizes of [`DeviceLayout::stored`] what is said of the axis of the network's view that it is of.
+    pub(super) fn along_stored<T: Copy>(self, axes: &[T]) -> Vec<T> {
+        match (self, axes) {
+            (DeviceLayout::Fractals, [stack @ .., rows, columns]) => {
+                [stack, &[*columns, *rows, *rows, *columns]].concat()
+            }
+            (DeviceLayout::Channels(channels), &[images, ..]) if channels < axes.len() => {
+                let space: Vec<T> = (1..axes.len()).filter(|&at| at != channels).map(|at| axes[at]).collect();
+                let c = axes[channels];
+                match *space {
+                    [depth, height, width] => vec![images, depth, c, height, width, c],
+                    [height, width] => vec![images, c, height, width, c],
+                    // The height of one.
+                    [width] => vec![images, c, width, width, c],
+                    _ => axes.to_vec(),
+                }
+            }
+            _ => axes.to_vec(),
+        }
     }
 
     /// The sizes in which CANN stores the filter of a convolution of one group that works in this layout, as `FRACTAL_Z`
@@ -387,6 +408,16 @@ mod tests {
                 let desc = TensorDesc::new(DataType::Float16, Shape::new(&from[..]));
                 let stored = layout.stored(&desc, DataType::Float16).unwrap();
                 prop_assert_eq!(stored.iter().product::<i64>(), placed(layout, &from).len() as i64);
+                // Each axis is in the sizes that are said to be of it, filled up where it is blocked.
+                let axes: Vec<usize> = (0..from.len()).collect();
+                let origins = layout.along_stored(&axes);
+                prop_assert_eq!(origins.len(), stored.len());
+                for axis in axes {
+                    let of = stored.iter().zip(&origins).filter(|(_, origin)| **origin == axis);
+                    let fills = if layout.blocked(from.len()).contains(&axis) { EDGE } else { 1 };
+                    let size = (from[axis] + fills - 1) / fills * fills;
+                    prop_assert_eq!(of.map(|(size, _)| size).product::<i64>(), size, "axis {} of {:?}", axis, from);
+                }
             }
             if let Some(seen) = layout.viewed(&from, &to).filter(|_| exists) {
                 prop_assert_eq!(placed(layout, &from), placed(seen, &to), "{:?}: {:?} as {:?}", layout, from, to);

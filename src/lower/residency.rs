@@ -9,7 +9,8 @@ use std::ops::Range;
 
 /// Tells every cube kernel how many bytes of its operands each launch finds in device memory. Vector kernels keep what their
 /// kind tells: that is what their prices were fitted to. But where plain fp32 operands would be taken for parameters, which
-/// come from device memory, and other kernels made all that are large, they find what those of another rank or type do.
+/// come from device memory, and none that is large is one, they find what those of another rank or type do, and of what the
+/// caller gives nothing.
 ///
 /// Kernels within one of the ranges `cut` run on parts of a batch, one part of all of them after the other. What such a
 /// kernel finds of its group's weights and results it knows already; what comes from before the group is added. Any other
@@ -45,8 +46,8 @@ pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settin
         let outside = reads.iter().filter(|read| comes_from_before(read.origin));
         let missed: u64 = outside.map(|read| passing.missed(read)).sum();
         let largest = reads.iter().map(|read| read.bytes).max().unwrap_or(0);
-        let is_made = |read: &Reading| makers[read.origin.node.index()].is_some() || read.bytes * 2 <= largest;
-        let all_made = group.is_none() && !reads.is_empty() && reads.iter().all(is_made);
+        let is_parameter = |read: &Reading| graph.node(read.origin.node).value.is_some() && read.bytes * 2 > largest;
+        let all_made = group.is_none() && !reads.is_empty() && !reads.iter().any(is_parameter);
         let written = written_bytes(&kernel.workload).saturating_mul(u64::from(kernel.launches));
         passing.pass(reads.iter().map(|read| read.number), reads.iter().map(|read| read.bytes).sum());
         let made = members().flat_map(|id| passing.ports.of(id));

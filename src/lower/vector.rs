@@ -1,10 +1,11 @@
 //! Elementwise work and reductions.
 
+use super::reduced::reduce_along;
 use super::{Scene, collapse, tensors};
+use crate::graph::TensorDesc;
 use crate::graph::infer::pool::Pooling;
 use crate::graph::infer::{norm, reduce};
 use crate::graph::op::Kind;
-use crate::graph::{Format, TensorDesc};
 use crate::status::Result;
 use crate::tiling::vector::axes;
 use crate::workload::{Collective, CollectiveKind, Move, Operand, Reduce, Vector, Workload};
@@ -78,40 +79,35 @@ impl Scene<'_> {
 
     /// Work along an axis.
     pub(super) fn reduction(&self) -> Result<Option<Workload>> {
-        let [outer, axis, inner] = self.rows()?;
-        let (mut inputs, mut outputs) = (self.flat_inputs()?, self.results()?);
+        let reduced = self.reduced_axes()?;
+        let [outer, axis, inner] = match &reduced {
+            Some(of) => axes::rows(of.iter().copied()).ok_or_else(|| self.overflow())?,
+            None => self.rows()?,
+        };
+        let (inputs, outputs) = (self.flat_inputs()?, self.results()?);
         if outer == 0 || axis == 0 || inner == 0 {
             return Ok(Some(self.fill(outputs)));
         }
-        if self.reduces_nothing()? {
+        // A reduction that names no axes of its tensor copies.
+        if reduced.as_ref().is_some_and(|of| !of.is_empty() && of.iter().all(|axis| !axis.1)) {
             return Ok(Some(Workload::Move(Move { op_type: self.op_type(), run_bytes: 0, inputs, outputs })));
         }
-        self.keep_axes_between(&mut inputs, &mut outputs)?;
-        Ok(Some(Workload::Reduce(Reduce { op_type: self.op_type(), outer, axis, inner, inputs, outputs })))
-    }
-
-    /// Where axes are kept between reduced ones the operands keep them, for they decide how the work is dealt: a reduction
-    /// of one axis is told by its rows, terms and lanes.
-    fn keep_axes_between(&self, inputs: &mut [Operand], outputs: &mut [Operand]) -> Result<()> {
-        let (Kind::ReduceAxes, [x, ..], [y, ..]) = (self.kind, inputs, outputs) else { return Ok(()) };
-        let dims = self.input_dims(0)?;
-        let Some(reduced) = reduce::reduced(&self.call, dims.len()).map_err(|r| self.error(r))? else { return Ok(()) };
-        let fused = axes::Fused::of(dims.iter().copied().zip(reduced.iter().copied()));
-        if self.is_image_space(&reduced) || fused.axes().iter().filter(|axis| axis.1).count() < 2 {
-            return Ok(());
+        let mut w = Reduce { op_type: self.op_type(), outer, axis, inner, inputs, outputs };
+        if let Some(of) = reduced {
+            reduce_along(&mut w, &of);
         }
-        x.shape = fused.axes().iter().map(|axis| axis.0).collect();
-        y.shape = fused.axes().iter().map(|&(size, reduced)| if reduced { 1 } else { size }).collect();
-        Ok(())
+        Ok(Some(Workload::Reduce(w)))
     }
 
-    /// Whether a reduction names no axes of its tensor: it copies.
-    fn reduces_nothing(&self) -> Result<bool> {
+    /// Sizes of what a reduction reads, and which of them are reduced; `None` of other work, and where the axes are not
+    /// constant.
+    fn reduced_axes(&self) -> Result<Option<Vec<(u64, bool)>>> {
         if self.kind != Kind::ReduceAxes {
-            return Ok(false);
+            return Ok(None);
         }
-        let axes = reduce::reduced(&self.call, self.input_dims(0)?.len()).map_err(|r| self.error(r))?;
-        Ok(axes.is_some_and(|axes| !axes.is_empty() && !axes.contains(&true)))
+        let dims = self.input_dims(0)?;
+        let reduced = reduce::reduced(&self.call, dims.len()).map_err(|r| self.error(r))?;
+        Ok(reduced.map(|reduced| dims.into_iter().zip(reduced).collect()))
     }
 
     /// A result that depends on no element: it is only written.
@@ -125,13 +121,7 @@ impl Scene<'_> {
         let whole = self.product_of(&dims)?;
         match self.kind {
             Kind::ReduceAll => Ok([1, whole, 1]),
-            Kind::ReduceAxes => {
-                let axes = reduce::reduced(&self.call, dims.len()).map_err(|r| self.error(r))?;
-                if axes.as_deref().is_some_and(|axes| self.is_image_space(axes)) {
-                    return self.image_rows(&dims);
-                }
-                self.flagged_rows(&dims, axes)
-            }
+            Kind::ReduceAxes => self.flagged_rows(&dims, None),
             Kind::AlongAxis if dims.is_empty() => Ok([1, 1, 1]),
             Kind::AlongAxis => {
                 let axes = reduce::along(&self.call, dims.len()).map_err(|r| self.error(r))?;
@@ -141,23 +131,6 @@ impl Scene<'_> {
             Kind::Pool => self.pool_rows(&dims),
             _ => self.channel_rows(&dims, whole),
         }
-    }
-
-    /// Whether these axes are the space of an image in the layout that the network says it has.
-    fn is_image_space(&self, axes: &[bool]) -> bool {
-        let rank = axes.len();
-        let by_name = || Format::from_name(self.call.str("data_format")?)?.channels_last(rank);
-        let Some(last) = self.call.format(0).channels_last(rank).or_else(by_name) else { return false };
-        let first = if last { 1 } else { 2 };
-        let space = first..first + axes.len().saturating_sub(2);
-        axes.len() >= 4 && axes.iter().enumerate().all(|(axis, &gone)| gone == space.contains(&axis))
-    }
-
-    /// Rows of a reduction over the space of images, whose channels lie innermost on the device.
-    fn image_rows(&self, dims: &[u64]) -> Result<[u64; 3]> {
-        let (batch, channels) = (dims[0], dims[if self.channels_last(dims.len()) { dims.len() - 1 } else { 1 }]);
-        let pixels = self.product_of(&[batch, channels])?;
-        Ok([batch, self.product_of(dims)?.checked_div(pixels).unwrap_or(0), channels])
     }
 
     fn flagged_rows(&self, dims: &[u64], reduced: Option<Vec<bool>>) -> Result<[u64; 3]> {

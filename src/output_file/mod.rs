@@ -1,20 +1,20 @@
 //! Files that are replaced whole: a reader finds the old content or the new, never a part.
 //!
 //! [`replace`] is for one file; [`Publication`] is for files and folders that belong together. Both prepare in hidden
-//! folders (`shelf`) that tell the living owner from the dead one by a `lock`, for which `patience` waits. What other users must not see or change is
+//! folders (`hidden_folder`) that tell the living owner from the dead one by a `lock`, for which `patience` waits. What other users must not see or change is
 //! [`private`].
 
+mod hidden_folder;
 pub mod lock;
 mod patience;
 pub mod private;
 mod publication;
-mod shelf;
 #[cfg(test)]
 mod tests;
 
+pub use hidden_folder::{HiddenFolder, sweep as sweep_hidden_folders};
 pub use patience::Patience;
 pub use publication::{Publication, create_whole, replace, replace_by, replace_hastily, sweep};
-pub use shelf::{Shelf, sweep as sweep_shelves};
 
 use crate::status::{Error, Result};
 use rustix::fs::Access;
@@ -48,7 +48,7 @@ pub fn check_directory(directory: &Path) -> io::Result<()> {
 }
 
 /// Whether [`replace`] may replace or make the file at `path`, its directory made before where it is not there:
-/// for who has long work to do first.
+/// for a caller with long work to do first.
 ///
 /// Fails with [`Error::File`].
 pub fn check(path: &Path) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Files and folders that are prepared out of sight and put in place together.
 
+use super::hidden_folder::{self, HiddenFolder};
 use super::lock::{self, Guard};
 use super::patience::Patience;
-use super::shelf::{self, Shelf};
 use super::{check_directory, directory_of};
 use crate::status::{Error, Result};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -30,7 +30,7 @@ pub struct Publication {
     /// Files that go when the pieces are in place.
     retired: Vec<PathBuf>,
     /// The hidden folder of each directory.
-    shelves: Vec<(PathBuf, Shelf)>,
+    hidden_folders: Vec<(PathBuf, HiddenFolder)>,
     /// Directories that were made for it, the outer ones first.
     made: Vec<PathBuf>,
     /// Whether it may be lost in a crash of the system, and what killed processes left stays.
@@ -197,7 +197,7 @@ impl Publication {
     }
 
     fn stage(&mut self, target: &Path) -> Result<PathBuf> {
-        let staged = self.shelf(directory_of(target))?.join(target.file_name().unwrap_or_default());
+        let staged = self.hidden_folder(directory_of(target))?.join(target.file_name().unwrap_or_default());
         if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.target == target) {
             clear(&piece.staged).map_err(|e| Error::file("write", target, e))?;
             piece.state = State::Prepared;
@@ -210,20 +210,20 @@ impl Publication {
     }
 
     /// The hidden folder in a directory, which is made where it does not exist.
-    fn shelf(&mut self, directory: &Path) -> Result<PathBuf> {
-        if let Some((_, known)) = self.shelves.iter().find(|(of, _)| of == directory) {
+    fn hidden_folder(&mut self, directory: &Path) -> Result<PathBuf> {
+        if let Some((_, known)) = self.hidden_folders.iter().find(|(of, _)| of == directory) {
             return Ok(known.path().to_owned());
         }
         let failed = |error: io::Error| Error::directory("write to", directory, error);
         for attempt in 1.. {
             self.make(directory)?;
             if !self.is_hasty {
-                shelf::sweep(directory, UNFINISHED, |_| {});
+                hidden_folder::sweep(directory, UNFINISHED, |_| {});
             }
-            match Shelf::open(directory, UNFINISHED) {
+            match HiddenFolder::open(directory, UNFINISHED) {
                 Ok(opened) => {
                     let path = opened.path().to_owned();
-                    self.shelves.push((directory.to_owned(), opened));
+                    self.hidden_folders.push((directory.to_owned(), opened));
                     return Ok(path);
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound && attempt < MOST_TRIES => {}
@@ -283,7 +283,7 @@ impl Publication {
 
 impl Drop for Publication {
     fn drop(&mut self) {
-        self.shelves.clear();
+        self.hidden_folders.clear();
         for directory in self.made.iter().rev() {
             // One that holds something by now stays.
             let _ = fs::remove_dir(directory);
@@ -302,8 +302,8 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
 ///
 /// Fails with [`ErrorKind::AlreadyExists`] where something has the name.
 pub fn create_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let shelf = Shelf::open(directory_of(path), UNFINISHED)?;
-    let staged = shelf.path().join("new");
+    let hidden_folder = HiddenFolder::open(directory_of(path), UNFINISHED)?;
+    let staged = hidden_folder.path().join("new");
     create(&staged)?.write_all(content)?;
     match renameat_with(CWD, &staged, CWD, path, RenameFlags::NOREPLACE) {
         // Some file systems cannot rename so; those have hard links.
@@ -344,7 +344,7 @@ fn replace_in(
 
 /// Removes what killed processes left of their publications into a directory.
 pub fn sweep(directory: &Path) {
-    shelf::sweep(directory, UNFINISHED, |_| {});
+    hidden_folder::sweep(directory, UNFINISHED, |_| {});
 }
 
 fn create(path: &Path) -> io::Result<File> {

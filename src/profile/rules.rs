@@ -31,14 +31,14 @@ const WHAT: [&str; 5] =
     ["cube unit", "vector unit", "transfers inside the cores", "L2 and device memory", "start and fill of the kernel"];
 
 /// A kernel with all its launches.
-struct Look<'a> {
+struct Launched<'a> {
     kernel: &'a Kernel,
     total_us: f64,
     /// Busy shares of its pipes as `op_summary` tells them, where the performance model timed it.
     pipes: Option<Shares>,
 }
 
-impl Look<'_> {
+impl Launched<'_> {
     /// Whether the pipes are known and such.
     fn is(&self, such: impl Fn(&Shares) -> bool) -> bool {
         self.pipes.as_ref().is_some_and(such)
@@ -70,37 +70,38 @@ fn section(kind: &str, description: &str, result: &[Value]) -> Value {
 
 /// The file.
 pub fn json(run: &Run) -> Result<Vec<u8>> {
-    let mut looks: Vec<Look<'_>> = run.kernels.iter().filter(|kernel| kernel.engine.computes()).map(look).collect();
-    looks.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
+    let mut kernels: Vec<Launched<'_>> =
+        run.kernels.iter().filter(|kernel| kernel.engine.computes()).map(launched).collect();
+    kernels.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
     to_bytes(&json!({
         "status": 0,
         "data": {
             "Op Summary": [
-                section("Computation", "whether the units that compute are kept busy", &computation(&looks)),
-                section("Memory", "whether moving data takes longer than computing", &memory(&looks)),
+                section("Computation", "whether the units that compute are kept busy", &computation(&kernels)),
+                section("Memory", "whether moving data takes longer than computing", &memory(&kernels)),
                 section("Operator Schedule", "whether the device waits between tasks", &schedule(run)),
-                section("Operator Processing", "whether work is dealt well to the cores", &processing(run, &looks)),
+                section("Operator Processing", "whether work is dealt well to the cores", &processing(run, &kernels)),
                 section("Operator Metrics", "memory beside the tensors; only the compiler of a kernel knows it", &[]),
             ],
             "Op Parallel": [
                 section("Operator Parallelism", "whether AI CPU and AI Core work at a time; no AI CPU is modelled", &[]),
             ],
             "Model Summary": [
-                section("Model Bottleneck Analysis", "what bounds the network as a whole", &bottleneck(&looks)),
+                section("Model Bottleneck Analysis", "what bounds the network as a whole", &bottleneck(&kernels)),
             ],
         },
     }))
 }
 
-fn look(kernel: &Kernel) -> Look<'_> {
+fn launched(kernel: &Kernel) -> Launched<'_> {
     let is_timed = kernel.is_simulated && kernel.engine.computes();
     let pipes = kernel.prediction.filter(|_| is_timed).map(|p| Shares::of(kernel.engine, &p.pipes));
-    Look { kernel, total_us: kernel.us() * f64::from(kernel.launches), pipes }
+    Launched { kernel, total_us: kernel.us() * f64::from(kernel.launches), pipes }
 }
 
 /// The operators that are such, those with most time first.
-fn such<'a>(looks: &[Look<'a>], such: impl Fn(&Look<'a>) -> bool) -> Vec<&'a str> {
-    looks.iter().filter(|look| such(look)).map(|look| look.kernel.name.as_str()).collect()
+fn such<'a>(kernels: &[Launched<'a>], such: impl Fn(&Launched<'a>) -> bool) -> Vec<&'a str> {
+    kernels.iter().filter(|kernel| such(kernel)).map(|kernel| kernel.kernel.name.as_str()).collect()
 }
 
 /// The advice about operators, where there are any.
@@ -108,34 +109,34 @@ fn about(subtype: &str, suggestion: &str, operators: Vec<&str>) -> Option<Value>
     (!operators.is_empty()).then(|| advice(subtype, suggestion, operators))
 }
 
-fn computation(looks: &[Look<'_>]) -> Vec<Value> {
+fn computation(kernels: &[Launched<'_>]) -> Vec<Value> {
     let rules = [
         about(
             "Vector",
             "The vector unit works in less than 80 % of these operators' time: larger tiles, double buffering or \
              fusing them with their neighbours keep it busy.",
-            such(looks, |look| !look.has_cube() && look.is(|p| p.vec < BUSY)),
+            such(kernels, |kernel| !kernel.has_cube() && kernel.is(|p| p.vec < BUSY)),
         ),
         about(
             "Cube",
             "The cube unit works in less than 80 % of these operators' time: another tiling, more cores or larger \
              batches keep it busy.",
-            such(looks, |look| look.has_cube() && look.is(|p| p.mac < BUSY)),
+            such(kernels, |kernel| kernel.has_cube() && kernel.is(|p| p.mac < BUSY)),
         ),
         about(
             "Cube",
             "Vector work takes most of the time of these operators, which are meant for the cube unit.",
-            such(looks, |look| look.kernel.us() > LONG_US && look.is(|p| p.vec > BUSY && p.mac > 0.0)),
+            such(kernels, |kernel| kernel.kernel.us() > LONG_US && kernel.is(|p| p.vec > BUSY && p.mac > 0.0)),
         ),
     ];
     rules.into_iter().flatten().collect()
 }
 
-fn memory(looks: &[Look<'_>]) -> Vec<Value> {
-    let total: f64 = looks.iter().map(|look| look.total_us).sum();
-    let waiting: f64 = looks.iter().filter(|look| look.is_memory_bound()).map(|look| look.total_us).sum();
+fn memory(kernels: &[Launched<'_>]) -> Vec<Value> {
+    let total: f64 = kernels.iter().map(|kernel| kernel.total_us).sum();
+    let waiting: f64 = kernels.iter().filter(|kernel| kernel.is_memory_bound()).map(|kernel| kernel.total_us).sum();
     let is_waiting = waiting > MOST * total;
-    let loads = such(looks, |look| is_waiting && look.is_memory_bound());
+    let loads = such(kernels, |kernel| is_waiting && kernel.is_memory_bound());
     let rules = [
         about(
             "Memory",
@@ -147,7 +148,7 @@ fn memory(looks: &[Look<'_>]) -> Vec<Value> {
             "Vector",
             "Vector arithmetic takes longer than loads and products in these operators: cheaper arithmetic or a \
              narrower type helps, another tiling does not.",
-            such(looks, |look| look.is(|p| p.mte2.is_some_and(|loads| p.vec > loads.max(p.mac)))),
+            such(kernels, |kernel| kernel.is(|p| p.mte2.is_some_and(|loads| p.vec > loads.max(p.mac)))),
         ),
     ];
     rules.into_iter().flatten().collect()
@@ -163,29 +164,29 @@ fn schedule(run: &Run) -> Vec<Value> {
     advice.into_iter().collect()
 }
 
-fn processing(run: &Run, looks: &[Look<'_>]) -> Vec<Value> {
+fn processing(run: &Run, kernels: &[Launched<'_>]) -> Vec<Value> {
     let conversions = run.tasks.iter().filter(|task| run.kernel(task).op_type == "TransData").count();
-    let names = such(looks, |look| conversions > CONVERSIONS && look.kernel.op_type == "TransData");
+    let names = such(kernels, |kernel| conversions > CONVERSIONS && kernel.kernel.op_type == "TransData");
     let rules = [
         about(
             "",
             "These operators leave cube cores idle: a tiling with more blocks, or a larger batch, uses them.",
-            such(looks, |look| look.has_cube() && look.kernel.blocks() < run.soc.ai_core_cnt),
+            such(kernels, |kernel| kernel.has_cube() && kernel.kernel.blocks() < run.soc.ai_core_cnt),
         ),
         about("", "The network converts formats often: choose one format for neighbouring operators.", names),
-        short(looks),
+        short(kernels),
     ];
     rules.into_iter().flatten().collect()
 }
 
 /// What bounds the network: each operator counts with its time for what it waits for most, as the report has it.
-fn bottleneck(looks: &[Look<'_>]) -> Vec<Value> {
+fn bottleneck(kernels: &[Launched<'_>]) -> Vec<Value> {
     let mut times = [0.0; WHAT.len()];
-    let mut bound: [Vec<&Look<'_>>; WHAT.len()] = Default::default();
-    for look in looks {
-        let Some(unit) = look.bound().map(unit) else { continue };
-        times[unit] += look.total_us;
-        bound[unit].push(look);
+    let mut bound: [Vec<&Launched<'_>>; WHAT.len()] = Default::default();
+    for kernel in kernels {
+        let Some(unit) = kernel.bound().map(unit) else { continue };
+        times[unit] += kernel.total_us;
+        bound[unit].push(kernel);
     }
     let total: f64 = times.iter().sum();
     if total <= 0.0 {
@@ -222,11 +223,11 @@ const fn unit(bound: Bound) -> usize {
 }
 
 /// The kernels with most time, those that do the same together: the first one's name, and how many they are.
-fn alike(looks: &[&Look<'_>]) -> String {
+fn alike(kernels: &[&Launched<'_>]) -> String {
     let mut groups: FxHashMap<&Workload, (&str, usize, f64)> = FxHashMap::default();
-    for look in looks {
-        let group = groups.entry(&look.kernel.workload).or_insert((&look.kernel.name, 0, 0.0));
-        *group = (group.0, group.1 + 1, group.2 + look.total_us);
+    for kernel in kernels {
+        let group = groups.entry(&kernel.kernel.workload).or_insert((&kernel.kernel.name, 0, 0.0));
+        *group = (group.0, group.1 + 1, group.2 + kernel.total_us);
     }
     let mut groups: Vec<_> = groups.into_values().collect();
     groups.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(b.0)));
@@ -238,16 +239,16 @@ fn alike(looks: &[&Look<'_>]) -> String {
 }
 
 /// What is to be said of kernels that take longer to start and fill than they work.
-fn short(looks: &[Look<'_>]) -> Option<Value> {
-    let total: f64 = looks.iter().filter(|look| look.bound().is_some()).map(|look| look.total_us).sum();
-    let is_short = |look: &Look<'_>| look.bound() == Some(Bound::Latency);
-    let us: f64 = looks.iter().filter(|look| is_short(look)).map(|look| look.total_us).sum();
+fn short(kernels: &[Launched<'_>]) -> Option<Value> {
+    let total: f64 = kernels.iter().filter(|kernel| kernel.bound().is_some()).map(|kernel| kernel.total_us).sum();
+    let is_short = |kernel: &Launched<'_>| kernel.bound() == Some(Bound::Latency);
+    let us: f64 = kernels.iter().filter(|kernel| is_short(kernel)).map(|kernel| kernel.total_us).sum();
     let suggestion = format!(
         "{} of the time is in these kernels, which are too short: to start and fill them takes longer than their \
          work. Fusing them, or a larger batch, saves most.",
         percent(us, total)
     );
-    about("", &suggestion, such(looks, is_short)).filter(|_| us > IDLE * total)
+    about("", &suggestion, such(kernels, is_short)).filter(|_| us > IDLE * total)
 }
 
 fn percent(part: f64, whole: f64) -> String {

@@ -60,7 +60,7 @@ pub struct Timed<'a> {
     pub(super) kinds: Vec<Kind<'a>>,
     /// What is known besides of a training step.
     pub(super) step: Option<Step>,
-    places: FxHashMap<Look<'a>, usize>,
+    places: FxHashMap<KernelKey<'a>, usize>,
 }
 
 /// A training step until its gradients are exchanged.
@@ -113,7 +113,7 @@ pub struct Kind<'a> {
 }
 
 /// What makes kernels alike: their work, the bits of what they find in device memory, their tiling, and who timed them.
-type Look<'a> = (&'a Workload, Option<u64>, Schedule, bool);
+type KernelKey<'a> = (&'a Workload, Option<u64>, Schedule, bool);
 
 /// A launch as it was measured.
 struct Launch<'a> {
@@ -240,9 +240,9 @@ impl<'a> Timed<'a> {
     }
 
     fn add(&mut self, form: usize, kernel: &'a lower::Kernel, launch: &Launch<'_>) {
-        let look: Look<'a> =
+        let key: KernelKey<'a> =
             (&kernel.workload, kernel.missed.map(f64::to_bits), launch.schedule.clone(), launch.is_simulated);
-        let place = *self.places.entry(look).or_insert_with(|| {
+        let place = *self.places.entry(key).or_insert_with(|| {
             self.kinds.push(Kind::new(kernel, launch, self.scene.soc, self.kernels.len()));
             self.kinds.len() - 1
         });

@@ -47,7 +47,7 @@ pub fn improvement(before: f64, after: f64) -> String {
     if text == "-0.00%" { "0.00%".into() } else { text }
 }
 
-/// [`improvement`] of times in microseconds as they are printed, to the nanosecond: the same for who only has these.
+/// [`improvement`] of times in microseconds as they are printed, to the nanosecond: the same for readers who have only these.
 pub fn gain(before_us: f64, after_us: f64) -> String {
     improvement(microseconds(before_us), microseconds(after_us))
 }

@@ -22,7 +22,7 @@ fn schedule(cores: u32) -> Schedule {
     Schedule::Vector(VectorSchedule { cores, ub_tile_bytes: 4096, double_buffer: true, template })
 }
 
-fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: BankStatus) -> CaseOutcome {
+pub(super) fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: BankStatus) -> CaseOutcome {
     CaseOutcome {
         index,
         nodes: names
@@ -45,6 +45,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         doubt: Some(Interval { low: 0.9, high: 1.25 }),
         unsure: None,
         reader: RecordReader::RuntimeBank,
+        measured_alone: true,
         status,
         backend: "simulator".into(),
         trials: 10,

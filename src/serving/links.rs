@@ -1,7 +1,7 @@
 //! What exchanges between the devices of a server take.
 
 use super::kernel::{Exchange, Pattern};
-use super::price::Time;
+use super::time::Time;
 use crate::soc::Soc;
 
 /// What an exchange takes beyond what product data say of links.

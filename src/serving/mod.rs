@@ -27,6 +27,7 @@ mod profiled;
 mod ranges;
 mod records;
 mod study;
+mod time;
 
 pub use deployment::{Deployment, Quantization};
 pub use expand::{Step, kernels};
@@ -37,8 +38,9 @@ pub use links::Links;
 pub use load::Load;
 pub use memory::Memory;
 pub use model::{Attention, Experts, Model, Parameters, Window};
-pub use price::{ClassTime, Priced, Pricer, StepTime, Time};
+pub use price::{ClassTime, Priced, Pricer, StepTime};
 pub use profiled::{Calibration, Profiled, Row, profiled};
 pub use ranges::Choice;
 pub use records::{Banks, Gain, Given, Largest, Reach, Tuned};
 pub use study::{Launch, Launches, Report, Study};
+pub use time::Time;

@@ -1,6 +1,6 @@
 //! What a tuning leaves on the disk.
 
-use crate::output_file::Shelf;
+use crate::output_file::HiddenFolder;
 use crate::status::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub enum Keeps {
 pub struct Leaves {
     keeps: Keeps,
     /// The directory of what goes, where something does.
-    scratch: Option<Arc<Shelf>>,
+    scratch: Option<Arc<HiddenFolder>>,
 }
 
 impl Leaves {
@@ -55,7 +55,7 @@ impl Leaves {
 
     /// The directory of what goes with the tuning.
     pub fn scratch(&self) -> Option<&Path> {
-        self.scratch.as_deref().map(Shelf::path)
+        self.scratch.as_deref().map(HiddenFolder::path)
     }
 
     /// Whether there are result files.
@@ -78,11 +78,11 @@ impl Leaves {
 }
 
 /// A directory for what goes with the tuning. What killed tunings left of theirs goes, too.
-fn scratch() -> Result<Arc<Shelf>> {
+fn scratch() -> Result<Arc<HiddenFolder>> {
     let temporary = std::env::temp_dir();
     let failed = |error| {
         let reason = format!("{error}; what goes with the tuning would lie there: TMPDIR names another place");
         Error::directory("create one in", &temporary, reason)
     };
-    Shelf::fresh(&temporary, PREFIX).map(Arc::new).map_err(failed)
+    HiddenFolder::fresh(&temporary, PREFIX).map(Arc::new).map_err(failed)
 }

@@ -119,7 +119,7 @@ fn warn_of_misnamed(graph: &Graph) {
             )
         })
     });
-    frontend::check::warn(misnamed, "more attributes are misnamed");
+    frontend::warnings::warn(misnamed, "more attributes are misnamed");
 }
 
 /// What the kernels of the variants do.

@@ -80,17 +80,16 @@ pub fn create(space_json: &str, options: &OptionMap) -> Result<u64> {
     let get = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     // The forms were checked when the options were gathered.
     let number = |key: &str| get(key).and_then(|value| value.parse::<u64>().ok());
-    let name = get("algorithm").or_else(|| get("search_algorithm")).unwrap_or(Algorithm::NAMES[0]);
-    let algorithm = Algorithm::NAMES.iter().copied().find(|&known| known == name).unwrap_or(Algorithm::NAMES[0]);
+    let name = get("algorithm").or_else(|| get("search_algorithm"));
     let defaults = Settings::default();
     let settings = Settings {
-        algorithm: Algorithm::named(algorithm).unwrap_or_default(),
+        algorithm: name.and_then(Algorithm::named).unwrap_or(defaults.algorithm),
         seed: number("seed").unwrap_or(defaults.seed),
         max_trials: number("max_tuning_count").map_or(defaults.max_trials, |count| count as usize),
         time_limit: number("tuning_time_limit").map(Duration::from_secs),
         ..defaults
     };
-    let seed = settings.seed;
+    let (seed, algorithm) = (settings.seed, settings.algorithm.name());
     let search = Search::new(Space::from_json(space_json)?, settings)?;
     let driven = Driven { search, algorithm, seed, told: 0, failed: 0, _use: SEARCHES.get().begin()? };
     let key = table(&in_use).insert(Arc::new(Mutex::new(driven)));
@@ -226,6 +225,16 @@ mod tests {
     fn asked(handle: u64) -> Result<(u64, Vec<u32>)> {
         let mut indices = vec![u32::MAX; 2];
         ask(handle, 2, |i, index| indices[i] = index).map(|trial| (trial, indices))
+    }
+
+    #[test]
+    fn header_and_documents_name_every_algorithm() {
+        let named = format!("`algorithm` ({})", Algorithm::NAMES.join(", "));
+        assert!(include_str!("../../include/aoe.h").contains(&named), "AoeSearchCreate in include/aoe.h: {named}");
+        for name in Algorithm::NAMES {
+            let row = format!("\n| `{name}` |");
+            assert!(include_str!("../../docs/search.md").contains(&row), "docs/search.md has no row of `{name}`");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whose turn it is in a session: one call's at a time, and nobody's once it is destroyed.
+//! Which call is inside a session: one at a time, and none once it is destroyed.
 
 use crate::status::{Error, Result};
 use crate::sync::Shared;
@@ -19,7 +19,7 @@ enum Now {
     Free,
     Taken,
     Tuning,
-    /// Destroyed. Who still knows the session comes too late.
+    /// Destroyed. A caller that still has the handle comes too late.
     Gone,
 }
 

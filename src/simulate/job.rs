@@ -1,7 +1,7 @@
 //! From a case to what is priced: its work, and its tiling or CANN's default.
 
 use super::{Job, deal, tiling};
-use crate::cases::{Case, Lies, check_types, largest_bytes, wrong};
+use crate::cases::{Case, Location, check_types, largest_bytes, wrong};
 use crate::sim::{Cache, Places};
 use crate::soc::Soc;
 use crate::space::default_policy;
@@ -36,8 +36,8 @@ impl Job {
         let schedule = schedule(&case, &workload, soc)?;
         crate::workload::check(&workload, &schedule, soc)?;
         let (cache, apart) = match case.cache()? {
-            Some(Lies::All(cache)) => (Some(cache), None),
-            Some(Lies::Missed(bytes)) => (None, Some(bytes)),
+            Some(Location::All(cache)) => (Some(cache), None),
+            Some(Location::Missed(bytes)) => (None, Some(bytes)),
             None => (None, None),
         };
         let missed = case.missed_bytes;

@@ -4,6 +4,7 @@
 use crate::bank::Writable;
 use crate::graph::DataType;
 use crate::soc::Soc;
+use crate::spelling::beginning;
 use crate::tiling::quant_batch_matmul_v3;
 use crate::workload::tbe::{self, TbeTiling};
 use crate::workload::{
@@ -86,7 +87,7 @@ fn without_kernel(written: &Value, workload: &Workload) -> Result<Value, String>
 /// The written schedule in this form; an error names the place in it.
 fn typed<'a, T: Deserialize<'a>>(written: &'a Value) -> Result<T, String> {
     serde_path_to_error::deserialize(written).map_err(|e| match e.path().iter().next() {
-        Some(_) => format!("`schedule.{}`: {}", crate::cases::shown(&e.path().to_string()), e.inner()),
+        Some(_) => format!("`schedule.{}`: {}", beginning(&e.path().to_string()), e.inner()),
         None => format!("`schedule`: {}", e.inner()),
     })
 }

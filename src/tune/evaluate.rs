@@ -151,6 +151,7 @@ impl Problem<'_> {
             doubt: None,
             unsure: None,
             reader: Writable::of(self.workload, self.simulator.soc()).reader(),
+            measured_alone: Writable::of(self.workload, self.simulator.soc()).is_measured_alone(),
             status: BankStatus::NotTuned,
             backend: self.simulator.describe().name,
             trials: 0,

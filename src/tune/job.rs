@@ -107,17 +107,17 @@ pub(super) fn run<J: Job>(
     interrupt: Interrupt<'_>,
     observer: &mut dyn Observer,
 ) -> Result<()> {
-    let mut teller = Teller { started: Instant::now(), interrupt, observer };
+    let mut reporter = Reporter { started: Instant::now(), interrupt, observer };
     let units = match job.prepare() {
         Err(error @ Error::NothingToTune { .. }) => {
             job.tuning().finished = true;
-            teller.tell(job, String::new(), 0);
+            reporter.tell(job, String::new(), 0);
             return Err(error);
         }
         units => units?,
     };
     if units.count() > 0 {
-        teller.tell(job, String::new(), 0);
+        reporter.tell(job, String::new(), 0);
     }
     let stopped = || interrupt.cancelled();
     let workers = Workers { name: "aoe-tune", threads, stopped: &stopped };
@@ -133,7 +133,7 @@ pub(super) fn run<J: Job>(
             match step {
                 Step::Searched(now) => {
                     job.searching(&units, unit, now);
-                    teller.tell(job, units.name(unit), now.measured);
+                    reporter.tell(job, units.name(unit), now.measured);
                 }
                 Step::Done(Err(Error::Cancelled)) => {}
                 Step::Done(done) => drop(early.insert(unit, done?)),
@@ -146,7 +146,7 @@ pub(super) fn run<J: Job>(
                     job.save(next_save)?;
                     next_save *= 2;
                 }
-                teller.tell(job, units.name(unit), 0);
+                reporter.tell(job, units.name(unit), 0);
             }
             Ok(())
         },
@@ -161,18 +161,18 @@ pub(super) fn run<J: Job>(
     }
     kept?;
     job.tuning().finished = !cancelled && job.is_complete();
-    teller.tell(job, String::new(), 0);
+    reporter.tell(job, String::new(), 0);
     Ok(())
 }
 
 /// Tells the observer how far a job is.
-struct Teller<'a> {
+struct Reporter<'a> {
     started: Instant,
     interrupt: Interrupt<'a>,
     observer: &'a mut dyn Observer,
 }
 
-impl Teller<'_> {
+impl Reporter<'_> {
     /// After a step of the unit of this node; `searching` are the measurements made for it while it is searched.
     fn tell<J: Job>(&mut self, job: &mut J, node: String, searching: usize) {
         let elapsed = self.started.elapsed();

@@ -11,6 +11,7 @@ mod finding;
 pub mod gdat;
 mod job;
 mod keeper;
+mod nodes;
 mod opat;
 mod operators;
 mod order;
@@ -33,11 +34,10 @@ pub(crate) use cases::distinct;
 pub(crate) use cases::unmapped;
 pub use copy::copy;
 pub use finding::Finding;
+pub use nodes::{SkippedKernel, TunedNode, UNKNOWN};
 pub use opat::opat;
 pub use operators::{OpatJob, ToMeasure};
-pub use outcome::{
-    BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, UNKNOWN, Unsaved,
-};
+pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, Timed, Tuning, Unsaved};
 pub use progress::Progress;
 pub use settings::{Interrupt, OpFilter, OpatSettings};
 pub use tuned::Tuned;

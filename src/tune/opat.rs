@@ -227,7 +227,7 @@ impl Problem {
 }
 
 /// Is told how far a search is, on the thread that searches.
-type Tell<'a> = dyn FnMut(Searched) + 'a;
+type OnProgress<'a> = dyn FnMut(Searched) + 'a;
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
 /// workload, or can measure nothing more; with [`Error::Cancelled`] where that is the caller's wish.
@@ -237,7 +237,7 @@ fn tune_case(
     index: usize,
     problem: &Problem,
     tuner: &Tuner<'_>,
-    watch: Option<(&Pace, &mut Tell<'_>)>,
+    watch: Option<(&Pace, &mut OnProgress<'_>)>,
 ) -> Result<CaseOutcome> {
     let case = &problem.case;
     let mut measure = if case.is_within() {
@@ -305,6 +305,7 @@ fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'
         doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
         unsure: None,
         reader: Writable::of(workload, soc).reader(),
+        measured_alone: Writable::of(workload, soc).is_measured_alone(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         backend: backend.name,
         trials: 0,

@@ -1,11 +1,10 @@
 //! What a tuning found: the plain data that reports are made from.
 
 use super::cases::{Variant, gears, unmapped};
+use super::nodes::{SkippedKernel, TunedNode};
 use crate::backend::Description;
 use crate::backend::simulator::Simulator;
 use crate::bank::RecordReader;
-use crate::graph::NodeId;
-use crate::lower::Priced;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
 use crate::soc::{CorrectedBy, Soc};
@@ -132,46 +131,6 @@ impl Unsaved {
     }
 }
 
-/// A node of the graph, as reports name it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TunedNode {
-    /// Name of the node, with the variant's label where there are several variants.
-    pub name: String,
-    /// Which variant of the graph it belongs to.
-    pub variant: usize,
-    /// The node in that variant.
-    pub id: NodeId,
-    /// Ascend operator type.
-    pub op_type: String,
-    /// Times that its kernel is launched for one run of the network.
-    pub launches: u32,
-}
-
-/// Why an operator runs no kernel that has a time, where the reader of the model says nothing else.
-pub const UNKNOWN: &str = "how its operator works is not known";
-
-/// A node of which it is not known how its operator works.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkippedKernel {
-    /// Name of the node.
-    pub name: String,
-    /// What the framework calls the operator.
-    pub origin_type: String,
-    /// Whether a time of it counts: that of [`Priced::Movement`], or none.
-    pub priced: Priced,
-    /// Why it is no operator of Ascend's, where the reader knew.
-    pub reason: Option<String>,
-}
-
-impl SkippedKernel {
-    /// Which node it is and why it is none of Ascend's, in words.
-    pub fn in_words(&self) -> String {
-        let Self { name, origin_type, .. } = self;
-        let why = self.reason.as_deref().unwrap_or(UNKNOWN);
-        format!("node `{name}` ({origin_type}): {why}")
-    }
-}
-
 /// Result for one distinct operator: all nodes with the same workload.
 #[derive(Debug, Clone)]
 pub struct CaseOutcome {
@@ -203,6 +162,8 @@ pub struct CaseOutcome {
     pub unsure: Option<Timed>,
     /// Who reads its record.
     pub reader: RecordReader,
+    /// Whether a device can time it by itself with a tiling of ours.
+    pub measured_alone: bool,
     /// What this means for the bank.
     pub status: BankStatus,
     /// Name of the backend that measured it.

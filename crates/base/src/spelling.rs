@@ -58,6 +58,13 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}...{}", part(0, HEAD), part(count - TAIL, TAIL)))
 }
 
+/// The beginning of a text of any length that a user wrote, on one line.
+pub fn beginning(text: &str) -> String {
+    const LETTERS: usize = 60;
+    let start: String = text.chars().take(LETTERS).flat_map(char::escape_default).collect();
+    if text.chars().nth(LETTERS).is_some() { start + "..." } else { start }
+}
+
 /// A message whose names, which stand between backquotes, are [`shortened`].
 pub fn with_short_names(message: String) -> String {
     if message.len() <= LONGEST_NAME {

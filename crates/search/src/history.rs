@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 /// What has become of a trial.
 #[derive(Debug, Clone, Copy)]
-enum Told {
+enum State {
     /// Nothing yet.
     Out,
     /// It failed.
@@ -25,10 +25,10 @@ pub(super) struct History {
     width: usize,
     /// All configurations, one after the other.
     configurations: Vec<u32>,
-    told: Vec<Told>,
+    told: Vec<State>,
     /// The trials that others repeat, by the number of those.
     repeated: Vec<(u64, u64)>,
-    /// Told trials in the order of learning: those told between two asks in the order of their numbers.
+    /// Trials told, in the order of learning: those told between two asks in the order of their numbers.
     known: Vec<u64>,
     /// Told since the last ask.
     fresh: Vec<u64>,
@@ -67,7 +67,7 @@ impl History {
     pub fn ask(&mut self, configuration: &[u32], repeats: Option<u64>) -> u64 {
         let id = self.told.len() as u64;
         self.configurations.extend_from_slice(configuration);
-        self.told.push(Told::Out);
+        self.told.push(State::Out);
         match repeats {
             Some(original) => self.repeated.push((id, original)),
             None => drop(self.seen.insert(configuration.into())),
@@ -79,20 +79,20 @@ impl History {
     pub fn tell(&mut self, id: u64, outcome: Outcome) -> Result<Option<(u64, f64)>> {
         match usize::try_from(id).ok().and_then(|i| self.told.get(i)) {
             None => return Err(Error::param("trial", format!("{id} was never handed out ({outcome:?})"))),
-            Some(Told::Out) => {}
+            Some(State::Out) => {}
             Some(_) => return Err(Error::param("trial", format!("{id} has been told already"))),
         }
         let original = self.repeated.iter().find(|repeat| repeat.0 == id).map(|repeat| repeat.1);
         self.told[id as usize] = match (original, outcome) {
-            (Some(_), _) => Told::Repeated,
-            (None, Outcome::Failed) => Told::Failed,
-            (None, Outcome::Cost(cost)) => Told::Measured { count: 1, mean: cost, squares: 0.0 },
+            (Some(_), _) => State::Repeated,
+            (None, Outcome::Failed) => State::Failed,
+            (None, Outcome::Cost(cost)) => State::Measured { count: 1, mean: cost, squares: 0.0 },
         };
         self.fresh.push(id);
         let Outcome::Cost(cost) = outcome else { return Ok(None) };
         let Some(original) = original else { return Ok(Some((id, cost))) };
         // A repeat that fails says nothing of the cost; one that succeeds moves the mean.
-        if let Told::Measured { count, mean, squares } = &mut self.told[original as usize] {
+        if let State::Measured { count, mean, squares } = &mut self.told[original as usize] {
             *count += 1;
             let distance = cost - *mean;
             *mean += distance / f64::from(*count);
@@ -116,13 +116,13 @@ impl History {
 
     /// Trials not told yet.
     pub fn out(&self) -> impl Iterator<Item = u64> {
-        (0..self.told.len()).filter(|&i| matches!(self.told[i], Told::Out)).map(|i| i as u64)
+        (0..self.told.len()).filter(|&i| matches!(self.told[i], State::Out)).map(|i| i as u64)
     }
 
     /// Mean cost of a trial's configuration; `None` while it is not measured.
     pub fn cost(&self, id: u64) -> Option<f64> {
         match self.told[id as usize] {
-            Told::Measured { mean, .. } => Some(mean),
+            State::Measured { mean, .. } => Some(mean),
             _ => None,
         }
     }
@@ -140,7 +140,7 @@ impl History {
     /// Mean cost of a trial's configuration plus what its scatter may hide: one standard error, taken from
     /// the relative scatter of all repeats.
     pub fn cautious_cost(&self, id: u64) -> Option<f64> {
-        let Told::Measured { count, mean, .. } = self.told[id as usize] else { return None };
+        let State::Measured { count, mean, .. } = self.told[id as usize] else { return None };
         Some(mean + mean.abs() * self.scatter() / f64::from(count).sqrt())
     }
 
@@ -151,7 +151,7 @@ impl History {
         originals.dedup();
         let (mut freedom, mut sum) = (0.0, 0.0);
         for id in originals {
-            if let Told::Measured { count, mean, squares } = self.told[id as usize]
+            if let State::Measured { count, mean, squares } = self.told[id as usize]
                 && mean != 0.0
             {
                 freedom += f64::from(count - 1);
@@ -164,9 +164,9 @@ impl History {
     /// What a model needs of a told trial; `None` for those not told and for repeats.
     pub fn point(&self, id: u64, scale: LogScale) -> Option<Point<'_>> {
         let log_cost = match self.told[id as usize] {
-            Told::Measured { mean, .. } => Some(scale.of(mean)),
-            Told::Failed => None,
-            Told::Out | Told::Repeated => return None,
+            State::Measured { mean, .. } => Some(scale.of(mean)),
+            State::Failed => None,
+            State::Out | State::Repeated => return None,
         };
         Some(Point { id, configuration: self.configuration(id), log_cost })
     }

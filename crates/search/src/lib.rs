@@ -112,15 +112,10 @@ impl<D: Domain> Search<D> {
             }
         }
         let known = std::mem::take(&mut settings.known);
-        let models = match settings.algorithm {
-            Algorithm::Bayesian => true,
-            Algorithm::Auto => settings.evaluation.is_none_or(|time| time >= WORTH_A_MODEL),
-            Algorithm::Random | Algorithm::Genetic | Algorithm::Annealing => false,
-        };
         let hurried = settings.evaluation.is_some_and(|time| time < WORTH_A_MODEL);
         let mut prior = std::mem::take(&mut settings.prior);
         prior.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let surrogate = if models { Surrogate::new(&domain, settings.algorithm, &prior) } else { None };
+        let surrogate = if uses_model(&settings) { Surrogate::new(&domain, settings.algorithm, &prior) } else { None };
         let mut initial = std::mem::take(&mut settings.initial);
         if settings.algorithm != Algorithm::Random {
             let good = prior.into_iter().filter(|(_, cost)| cost.is_finite()).map(|(configuration, _)| configuration);
@@ -264,5 +259,14 @@ impl<D: Domain> Search<D> {
     /// A random legal configuration that was not handed out.
     fn sample(&mut self) -> Option<Vec<u32>> {
         self.legal.unseen(&self.domain, &self.history, &mut self.rng)
+    }
+}
+
+/// Whether a search has a model of the costs choose.
+fn uses_model(settings: &Settings) -> bool {
+    match settings.algorithm {
+        Algorithm::Bayesian => true,
+        Algorithm::Auto => settings.evaluation.is_none_or(|time| time >= WORTH_A_MODEL),
+        Algorithm::Random | Algorithm::Genetic | Algorithm::Annealing => false,
     }
 }

@@ -3,19 +3,35 @@
 use super::{Algorithm, StopReason};
 
 impl Algorithm {
-    /// The names of all algorithms; the first is the default.
-    pub const NAMES: &'static [&'static str] = &["auto", "random", "genetic", "annealing", "bayesian"];
+    /// Every algorithm; the first is the default.
+    pub const ALL: [Algorithm; 5] =
+        [Algorithm::Auto, Algorithm::Random, Algorithm::Genetic, Algorithm::Annealing, Algorithm::Bayesian];
+
+    /// Their names.
+    pub const NAMES: &'static [&'static str] = &{
+        let mut names = [""; Algorithm::ALL.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = Algorithm::ALL[at].name();
+            at += 1;
+        }
+        names
+    };
+
+    /// Its name in options and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Auto => "auto",
+            Algorithm::Random => "random",
+            Algorithm::Genetic => "genetic",
+            Algorithm::Annealing => "annealing",
+            Algorithm::Bayesian => "bayesian",
+        }
+    }
 
     /// The algorithm of a name of [`Algorithm::NAMES`].
     pub fn named(name: &str) -> Option<Algorithm> {
-        Some(match name {
-            "auto" => Algorithm::Auto,
-            "random" => Algorithm::Random,
-            "genetic" => Algorithm::Genetic,
-            "annealing" => Algorithm::Annealing,
-            "bayesian" => Algorithm::Bayesian,
-            _ => return None,
-        })
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 }
 
@@ -38,9 +54,9 @@ mod tests {
 
     #[test]
     fn every_name_is_an_algorithm_and_the_first_is_the_default() {
-        let all: Vec<_> = Algorithm::NAMES.iter().map(|name| Algorithm::named(name).unwrap()).collect();
-        assert_eq!(all[0], Algorithm::default());
-        assert!((1..all.len()).all(|i| !all[..i].contains(&all[i])));
+        let named = Algorithm::NAMES.iter().map(|name| Algorithm::named(name).unwrap());
+        assert!(named.eq(Algorithm::ALL), "two algorithms have one name");
+        assert_eq!(Algorithm::ALL[0], Algorithm::default());
         assert_eq!(Algorithm::named("Auto"), None);
     }
 }

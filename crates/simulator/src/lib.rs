@@ -17,6 +17,7 @@
 //! [`sim`] is the performance model; [`space`] has the tilings that can be chosen.
 #![forbid(unsafe_code)]
 
+mod rounding;
 pub mod sim;
 pub mod soc;
 pub mod space;

@@ -60,7 +60,7 @@ pub struct Devices {
 
 struct Device {
     id: u32,
-    /// Held by who measures on it.
+    /// Held by the thread that measures on it.
     turn: Mutex<()>,
 }
 

@@ -1,7 +1,7 @@
 //! The folder in which one tuning measures: a folder for each candidate, gone when it is done.
 
 use super::helpers;
-use crate::output_file::{Shelf, private, sweep_shelves};
+use crate::output_file::{HiddenFolder, private, sweep_hidden_folders};
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -17,22 +17,22 @@ pub const JOB: &str = "job.json";
 /// A private folder for measuring.
 #[derive(Debug)]
 pub struct Workshop {
-    shelf: Shelf,
+    hidden_folder: HiddenFolder,
 }
 
 impl Workshop {
     /// Makes one in a folder for temporary files, and removes those whose owner was killed,
     /// with what measured there and lives yet.
     pub fn open(temporary: &Path) -> Result<Workshop> {
-        sweep_shelves(temporary, PREFIX, helpers::end);
-        let shelf = Shelf::open(temporary, PREFIX);
-        Ok(Workshop { shelf: shelf.map_err(|e| Error::directory("create a folder in", temporary, e))? })
+        sweep_hidden_folders(temporary, PREFIX, helpers::end);
+        let hidden_folder = HiddenFolder::open(temporary, PREFIX);
+        Ok(Workshop { hidden_folder: hidden_folder.map_err(|e| Error::directory("create a folder in", temporary, e))? })
     }
 
     /// A folder for one measurement.
     pub fn bench(&self) -> Result<Bench> {
-        let failed = |e: std::io::Error| Error::directory("create a folder in", self.shelf.path(), e);
-        let folder = private::folder(self.shelf.path(), "candidate-").map_err(failed)?;
+        let failed = |e: std::io::Error| Error::directory("create a folder in", self.hidden_folder.path(), e);
+        let folder = private::folder(self.hidden_folder.path(), "candidate-").map_err(failed)?;
         let bench = Bench { folder };
         for inside in [bench.bank(), bench.cache()] {
             std::fs::create_dir(&inside).map_err(|e| Error::directory("create", &inside, e))?;
@@ -94,7 +94,7 @@ mod tests {
         let bench = workshop.bench().unwrap();
         assert!(bench.bank().is_dir() && bench.cache().is_dir());
         drop(bench);
-        assert_eq!(names(workshop.shelf.path()), 1, "the owner's file alone");
+        assert_eq!(names(workshop.hidden_folder.path()), 1, "the owner's file alone");
         drop(workshop);
         assert_eq!(names(temporary.path()), 0);
     }
@@ -116,7 +116,7 @@ mod tests {
         let living = Workshop::open(temporary.path()).unwrap();
         let dead = temporary.path().join(format!("{PREFIX}dead"));
         std::fs::create_dir(&dead).unwrap();
-        std::fs::copy(living.shelf.path().join(".aoe-owner"), dead.join(".aoe-owner")).unwrap();
+        std::fs::copy(living.hidden_folder.path().join(".aoe-owner"), dead.join(".aoe-owner")).unwrap();
         let mut others = helper(&living.bench().unwrap().bank());
         let mut left = helper(&dead.join("candidate-1").join(BANK));
         drop(Workshop::open(temporary.path()).unwrap());

@@ -225,7 +225,7 @@ impl Table {
     }
 }
 
-/// The highest bit of each byte that is 0; of bytes above such a one maybe too.
+/// The highest bit of each byte that is 0; of bytes above one that is 0 maybe too.
 #[inline]
 const fn zero_bytes(bytes: u64) -> u64 {
     bytes.wrapping_sub(LOWEST) & !bytes & (LOWEST << 7)

@@ -11,7 +11,7 @@ use crate::bank::kind::Kind;
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::bank::whole::Content as _;
 use crate::bank::{json, unified, update};
-use crate::output_file::Shelf;
+use crate::output_file::HiddenFolder;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashSet;
@@ -178,7 +178,7 @@ pub fn import(
         None => None,
     };
     let failed = |e: std::io::Error| Error::directory("write to", temporary, e);
-    let staging = Shelf::fresh(temporary, "aoe-import-").map_err(failed)?;
+    let staging = HiddenFolder::fresh(temporary, "aoe-import-").map_err(failed)?;
     let (mut files, mut left, mut bad, mut count) = (BTreeMap::<String, Staged>::new(), Vec::new(), 0, 0);
     let mut unified_files = BTreeMap::<String, unified::Bank>::new();
     for path in sources {

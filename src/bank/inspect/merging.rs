@@ -12,7 +12,7 @@ use crate::bank::merge::{checked, merge_place};
 use crate::bank::merge_outcome::{Fate, MergeOutcome, MergedRecord};
 use crate::bank::merge_places::{Place, is_one_file};
 use crate::bank::transaction::OWN_DIRECTORY;
-use crate::output_file::Shelf;
+use crate::output_file::HiddenFolder;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -81,14 +81,14 @@ impl Merged {
 
 /// A copy of a bank that lives as long as the value.
 struct Copy {
-    _directory: Shelf,
+    _directory: HiddenFolder,
     path: PathBuf,
 }
 
 impl Copy {
     fn of(into: &Path, directory: &Path) -> Result<Copy> {
         let failed = |e: std::io::Error| Error::directory("copy to", directory, e);
-        let directory = Shelf::fresh(directory, "aoe-merge-").map_err(failed)?;
+        let directory = HiddenFolder::fresh(directory, "aoe-merge-").map_err(failed)?;
         let path = directory.path().join(into.file_name().unwrap_or("bank".as_ref()));
         if !is_one_file(into) {
             std::fs::create_dir(&path).map_err(failed)?;

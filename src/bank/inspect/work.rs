@@ -21,7 +21,12 @@ pub(super) fn workload(form: Form, op: &str, info: &Map<String, Value>) -> Resul
                 Err(format!("what work a key of {op} stands for is not decoded"))
             }
             "MatMulV2" => product(Fields(info)).map(|w| Workload::MatMul(MatMul { kernel: MatMulKernel::Tbe, ..w })),
-            _ => product(Fields(info)).map(Workload::MatMul),
+            "MatMulV3" | "QuantBatchMatmulV3" | "Mc2MatMulV3" | "Mc2QuantBatchMatmulV3" => {
+                product(Fields(info)).map(Workload::MatMul)
+            }
+            // Of an operator without a known layout: it may be a product.
+            _ if form == Form::Unknown => product(Fields(info)).map(Workload::MatMul),
+            _ => Err(format!("what work a key of {op} stands for is not decoded")),
         },
     }
 }

@@ -29,13 +29,13 @@ pub struct Taken {
 }
 
 /// Takes down what became of a record.
-pub type Tell<'a> = dyn FnMut(Taken) + 'a;
+pub type OnRecord<'a> = dyn FnMut(Taken) + 'a;
 
 /// A bank that takes in another one of its form.
 pub trait Merge: Content + Sized {
     /// Takes what is better of a source, and not as good in the built-in banks; tells of every usable record. Of the part
     /// that the file is for, nothing is taken that would stop its compilation or not compute.
-    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()>;
+    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut OnRecord<'_>) -> Result<()>;
 }
 
 /// What else decides about a record.
@@ -163,7 +163,7 @@ fn decided(stays: &Standing<'_>, goes: &Standing<'_>, which: &str) -> String {
 }
 
 impl Merge for unified::Bank {
-    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
+    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut OnRecord<'_>) -> Result<()> {
         for (line, entry) in source.lines().zip(source.entries()) {
             let broken = |element: unified::Element<'_>| {
                 let (part, soc) = others.part.as_ref()?;
@@ -189,7 +189,7 @@ impl Merge for unified::Bank {
 }
 
 impl Merge for subgraph::Bank {
-    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
+    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut OnRecord<'_>) -> Result<()> {
         for (line, record) in source.lines().zip(source.records()) {
             let cost = |strategy: &subgraph::Strategy| Some(strategy.end2_end_time as f64 / 1e3).filter(|us| *us > 0.0);
             let text = |strategy: &subgraph::Strategy| serde_json::to_string(strategy).unwrap_or_default();
@@ -208,7 +208,7 @@ impl Merge for subgraph::Bank {
 }
 
 impl Merge for gradient::Bank {
-    fn take_in(&mut self, source: &Self, _others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
+    fn take_in(&mut self, source: &Self, _others: &Others<'_, Self>, tell: &mut OnRecord<'_>) -> Result<()> {
         let text = |gradients: &gradient::Gradients| format!("{gradients:?}");
         for (line, (hash, new)) in source.lines().zip(source.entries()) {
             let (fate, reason) = match self.recorded(hash) {

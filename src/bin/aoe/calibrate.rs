@@ -64,7 +64,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let mut output = Output::open(text("output").unwrap_or("-"), &Input::none())?;
     match writeln!(output.writer(), "{written}") {
         Ok(()) => output.finish(),
-        // Who reads no further has what it wanted.
+        // A reader that closed the pipe has what it wanted.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(output.error(&error)),
     }

@@ -43,7 +43,7 @@ pub fn answer(
     let count = match (outcome, read_failed) {
         (Ok(count), _) => count,
         (Err(error), true) => return Err(Error::file("read", &input.name, error)),
-        // Who reads no further has what it wanted.
+        // A reader that closed the pipe has what it wanted.
         (Err(error), false) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
         (Err(error), false) => return Err(output.error(&error)),
     };

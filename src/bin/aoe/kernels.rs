@@ -73,7 +73,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let wrote = written.iter().try_for_each(|line| writeln!(output.writer(), "{line}"));
     match wrote {
         Ok(()) => output.finish(),
-        // Who reads no further has what it wanted.
+        // A reader that closed the pipe has what it wanted.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(error) => Err(output.error(&error)),
     }
@@ -104,15 +104,15 @@ fn listed(listing: &Listing) -> Vec<String> {
     lines.push(String::new());
     let row = |group: &Alike| {
         let time = |time_us: f64| if group.untimed < group.count { us(time_us) } else { "-".to_owned() };
-        let look = &group.look;
+        let signature = &group.signature;
         let first = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
         [
             group.count.to_string(),
-            middle_cut(&look.op_type, 32),
-            middle_cut(&look.input_shapes, SHAPES),
-            middle_cut(&look.output_shapes, SHAPES),
-            first(&look.input_types),
-            first(&look.input_formats),
+            middle_cut(&signature.op_type, 32),
+            middle_cut(&signature.input_shapes, SHAPES),
+            middle_cut(&signature.output_shapes, SHAPES),
+            first(&signature.input_types),
+            first(&signature.input_formats),
             time(group.us),
             time(group.total_us),
         ]

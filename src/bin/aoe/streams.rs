@@ -71,7 +71,7 @@ impl Output {
         Output::opened(path, input, |make| Unfinished::listen()?.create(make))
     }
 
-    /// [`Output::open`] for who listens to signals and comes to an end by itself.
+    /// [`Output::open`] for commands that handle signals and end by themselves.
     pub fn open_attended(path: &str, input: &Input) -> Result<Output> {
         Output::opened(path, input, |make| make(&mut None))
     }

@@ -1,5 +1,6 @@
 //! What the attributes of attention tell, by CANN's names and by those of measurements.
 
+use crate::spelling::beginning;
 use serde_json::{Map, Value};
 
 /// Largest number that an attribute may give.
@@ -182,14 +183,14 @@ impl Stated {
             let block = all.iter().skip_while(|word| *word != "BLOCK").nth(1).and_then(|size| size.parse().ok());
             self.block = self.block.or(block.filter(|n| (1..=MOST).contains(n)));
             if self.layout.is_none() && !self.in_pages {
-                let shown = crate::cases::shown(words);
+                let shown = beginning(words);
                 self.note = Some(format!("`attrs.layout`: `{shown}` is no layout that is known, the operands tell"));
             }
         }
         if let Some(name) = text("input_layout").transpose()? {
             self.layout = Some(Layout::of(name).ok_or_else(|| {
                 let known = Layout::ALL.map(|(name, _)| name).join(", ");
-                format!("`attrs.input_layout`: `{}` is none of {known}", crate::cases::shown(name))
+                format!("`attrs.input_layout`: `{}` is none of {known}", beginning(name))
             })?);
             self.is_of_operands = true;
         }

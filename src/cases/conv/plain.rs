@@ -2,7 +2,7 @@
 
 use super::window::{Sizes, Stated};
 use super::{ConvKind, Kernel};
-use crate::cases::tensor::is_absent;
+use crate::cases::kernel::is_absent;
 use crate::graph::Format;
 use crate::status::Result;
 use crate::workload::{Conv, Operand};

@@ -110,7 +110,7 @@ struct Reader<'a> {
     doubts: Vec<Doubt>,
 }
 
-/// An input whose description does not say just what the one says who makes it, as far as that was read.
+/// An input whose description does not say just what the node says that makes it, as far as that was read.
 struct Doubt {
     /// The node's place in the layout.
     place: usize,
@@ -203,7 +203,7 @@ impl Reader<'_> {
         Ok((node, doubts))
     }
 
-    /// The inputs of a node whose descriptions are not just what was read of who makes them: few, so that their attributes
+    /// The inputs of a node whose descriptions are not just what was read of the node that makes them: few, so that their attributes
     /// are looked at once all is read.
     fn doubts_of(&self, place: usize, inputs: &[Option<Port>], stated: &[Input]) -> Vec<Doubt> {
         let doubt = |(slot, (port, stated)): (usize, (&Option<Port>, &Input))| {
@@ -385,7 +385,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Notes the inputs that are described otherwise than by who makes them.
+    /// Notes the inputs that are described otherwise than by the node that makes them.
     fn note_described(&mut self) {
         for Doubt { place, slot, described, port } in std::mem::take(&mut self.doubts) {
             let made = self.graph.node(port.node).outputs.get(port.output as usize);

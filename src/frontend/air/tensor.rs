@@ -3,7 +3,7 @@
 use super::proto::{self, decode, encode};
 use super::{attr, proto::Tensor};
 use crate::frontend::device_view::framework_view;
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::graph::{Attr, Attrs, Constant, DataType, Format, Shape, TensorDesc, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -107,7 +107,7 @@ pub struct Stated {
     pub unknown_layout: Option<String>,
 }
 
-/// The shape that a descriptor of an operator's input states, where it contradicts that of who makes the tensor: open sizes
+/// The shape that a descriptor of an operator's input states, where it contradicts that of the node that makes the tensor: open sizes
 /// contradict none, and a scalar is as good as a list of one. What makes no sense states nothing: no size follows from it.
 pub fn described_otherwise(bytes: &Bytes, made: &[i64]) -> Option<Shape> {
     let shape = read(bytes.clone(), &String::new).ok()?.desc?.shape;

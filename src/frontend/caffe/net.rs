@@ -1,6 +1,6 @@
 //! The net that a prototxt describes: its inputs, and the layers that run at inference.
 
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::frontend::prototext::Message;
 use crate::frontend::prototext::message::Reason;
 use crate::graph::{Shape, UNKNOWN_DIM};

@@ -2,8 +2,8 @@
 
 use super::net::Layer;
 use super::weights::{Weights, agreed};
+use crate::frontend::limits::MAX_DIM;
 use crate::frontend::names::Names;
-use crate::frontend::onnx::MAX_DIM;
 use crate::frontend::prototext::Message;
 use crate::frontend::prototext::message::Reason;
 use crate::graph::infer::SHAPES_OF_INPUTS;

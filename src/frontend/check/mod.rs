@@ -7,7 +7,7 @@ mod operands;
 mod operator;
 
 pub use operands::tell;
-pub use operator::{lacking, miscounted, misnamed};
+pub use operator::{lacking, misnamed};
 #[cfg(test)]
 mod tests;
 
@@ -20,21 +20,6 @@ use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
-
-/// Findings of one kind that a tuning tells one by one.
-const TOLD: usize = 10;
-
-/// Warns of findings that keep no graph from being tuned: of the first by its words, of the others by their number, which
-/// `more` ends.
-pub fn warn(mut findings: impl Iterator<Item = String>, more: &str) {
-    for words in findings.by_ref().take(TOLD) {
-        log::warn!("{words}");
-    }
-    let others = findings.count();
-    if others > 0 {
-        log::warn!("{others} {more}; `aoe model check` lists them");
-    }
-}
 
 /// Which rule a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

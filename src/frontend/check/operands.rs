@@ -1,7 +1,8 @@
 //! The operands of products and convolutions: element types that do not go together, strides over what no window slides
 //! over, and groups that no attribute states.
 
-use super::{Finding, Rule, shared_places, warn};
+use super::{Finding, Rule, shared_places};
+use crate::frontend::warnings::warn;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::prototype::{self, Count, TypeSet};

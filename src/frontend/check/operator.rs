@@ -2,6 +2,7 @@
 
 use super::{Finding, Rule, is_without_value, operands};
 use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
+use crate::frontend::miscount::{Miscount, miscounted};
 use crate::graph::op::prototype::{self, Count, Prototype, Slot, TypeSet};
 use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{Attr, CONST, DataType, Graph, Node, TensorDesc};
@@ -12,9 +13,6 @@ const SOURCES: [&str; 6] = ["Variable", "VarHandleOp", "RefData", "AippData", "P
 
 /// Attributes of what slides over an image, which say nothing without a value.
 const WINDOW: [&str; 4] = ["strides", "pads", "ksize", "dilations"];
-
-/// Attribute that counts the tensors of an input that stands for any number of them.
-const COUNT: &str = "N";
 
 /// Attributes of a node that its interface does not have, each with one of the interface that is absent and nearly of the
 /// same name. GE takes the default of that one.
@@ -46,26 +44,6 @@ pub fn lacking(node: &Node) -> Vec<String> {
         .chain(attributes)
         .chain(miscounted(node).map(|wrong| wrong.reason))
         .collect()
-}
-
-/// An attribute that counts the tensors of a node, and is wrong.
-pub struct Miscount {
-    /// In words.
-    pub reason: String,
-    /// The tensors that are there.
-    given: usize,
-}
-
-/// What is wrong with the attribute that counts the tensors of a node.
-pub fn miscounted(node: &Node) -> Option<Miscount> {
-    let prototype = node.mapped.then(|| prototype::prototype(&node.op_type)).flatten()?;
-    let others = prototype.inputs.iter().filter(|slot| slot.count == Count::Required).count();
-    let is_one_open =
-        others + 1 == prototype.inputs.len() && prototype.inputs.iter().any(|slot| slot.count == Count::Dynamic);
-    let stated = prototype.attr(COUNT).filter(|_| is_one_open).and_then(|_| node.attrs.int(COUNT))?;
-    let given = node.inputs.len().saturating_sub(others);
-    let is_wrong = usize::try_from(stated) != Ok(given);
-    is_wrong.then(|| Miscount { reason: format!("has attribute `{COUNT}` {stated}, and joins {given} tensors"), given })
 }
 
 /// Judges one operator.
@@ -110,7 +88,7 @@ impl Judge<'_> {
         self.findings.push(Finding { node, op, rule, blocks, reason, advice: advice.into() });
     }
 
-    /// Inputs are described as who makes them does it.
+    /// Inputs are described as the nodes that make them describe them.
     fn described(&mut self) {
         let Some(Attr::Strs(inputs)) = self.node.attrs.get(air::DESCRIBED_OTHERWISE) else { return };
         for input in inputs {

@@ -3,18 +3,12 @@
 //! All of them are looked at before anything is read, however deep they stand: what is refused does not hang on which graphs
 //! run, nor on when that is known.
 
-use super::held::graphs;
-use super::inline::Functions;
-use super::proto::{self, decode};
+use super::graphs::{BODY, BRANCHES, declared, graphs};
+use super::proto::{self, Functions, decode};
 use crate::graph::{DataType, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::rc::Rc;
-
-/// The graphs of an `If`.
-pub const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
-/// The graph of a `Loop` or `Scan`.
-pub const BODY: &str = "body";
 
 /// Nodes of one graph, and where it stands.
 struct Level {
@@ -133,10 +127,4 @@ pub fn unlike_types(at: usize, one: Option<DataType>, other: Option<DataType>) -
         name(one),
         name(other)
     )
-}
-
-/// ONNX's numbers of the types that a graph says of its outputs, 0 where it says none.
-pub fn declared(graph: &proto::Graph) -> Vec<i32> {
-    let info = |bytes: &Bytes| decode::<proto::ValueInfo>(bytes.clone(), String::new).ok()?.kind?.tensor;
-    graph.output.iter().map(|bytes| info(bytes).map_or(0, |tensor| tensor.elem_type)).collect()
 }

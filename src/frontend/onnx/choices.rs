@@ -88,7 +88,7 @@ impl Choices {
         if reading.open.is_empty() && reading.held.is_empty() {
             return Ok(false);
         }
-        let Told { known, said } = told(reading, surroundings);
+        let Inferred { known, said } = told(reading, surroundings);
         refuse_conditions(reading, &known, surroundings);
         if surroundings.depth == 0
             && let Some(error) = surroundings.within.wrong()
@@ -101,7 +101,7 @@ impl Choices {
         let may_go_on = is_free || surroundings.within.spend(known.len());
         let mut is_new = false;
         for Asked { output, node, condition } in &reading.open {
-            let why = match condition.and_then(|port| truth_of(&known, port)) {
+            let why = match condition.and_then(|port| chooses::truth_of(&known, port)) {
                 Some(truth) if may_go_on => {
                     is_new |= self.truths.insert(output.clone(), truth).is_none();
                     continue;
@@ -131,20 +131,15 @@ fn refuse_conditions(reading: &Reading, known: &Graph, surroundings: &Surroundin
     }
 }
 
-/// The single truth value that a tensor is, where it is known.
-pub fn truth_of(graph: &Graph, port: Port) -> Option<bool> {
-    chooses::truth(graph.node(port.node)).filter(|_| port.output == 0)
-}
-
 /// A graph whose shapes are inferred, and what there is to say of nodes that hold graphs.
-struct Told {
+struct Inferred {
     known: Graph,
     said: FxHashMap<NodeId, String>,
 }
 
 /// Infers the shapes of a graph, with those of what its nodes give that hold graphs too: for the sizes that are given, and for
 /// those that will be.
-fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
+fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Inferred {
     let inputs = surroundings.inputs;
     let mut told = inferred(reading, inputs, surroundings);
     for gear in &inputs.gears {
@@ -156,7 +151,7 @@ fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
 
 /// The graph as far as its shapes can be told for these inputs, in one walk: what a node gives that holds graphs, others may
 /// take. What is wrong with it, or with the options, is told where they count.
-fn inferred(reading: &mut Reading, inputs: &ModelOptions, surroundings: &Surroundings<'_>) -> Told {
+fn inferred(reading: &mut Reading, inputs: &ModelOptions, surroundings: &Surroundings<'_>) -> Inferred {
     let Reading { graph, open, held } = reading;
     let held: FxHashMap<NodeId, &Held> = held.iter().map(|(id, held)| (*id, held)).collect();
     let conditions: FxHashMap<NodeId, Port> =
@@ -173,7 +168,7 @@ fn inferred(reading: &mut Reading, inputs: &ModelOptions, surroundings: &Surroun
             why = "the model has more graphs within than are looked into";
             return None;
         }
-        let truth = conditions.get(&id).and_then(|&condition| truth_of(graph, condition));
+        let truth = conditions.get(&id).and_then(|&condition| chooses::truth_of(graph, condition));
         let results = held.results(graph, node, truth, surroundings);
         said.insert(id, results.said);
         let outputs: Vec<_> = results.outputs.iter().map(|given| given.desc.clone()).collect();
@@ -191,7 +186,7 @@ fn inferred(reading: &mut Reading, inputs: &ModelOptions, surroundings: &Surroun
     for (&id, held) in &held {
         said.entry(id).or_insert_with(|| format!("{}, and {why}", held.contents()));
     }
-    Told { known, said }
+    Inferred { known, said }
 }
 
 /// What keeps a condition from being known, in words.

@@ -4,23 +4,19 @@
 //! sizes are those that its graphs tell, each read by itself with the tensors around it as inputs: of an `If` where both
 //! graphs agree, of what a loop hands on where a round leaves the sizes as they are.
 
-use super::branches::{BODY, BRANCHES, declared, unlike_types};
+use super::branches::unlike_types;
 use super::builder::Builder;
-use super::choices::truth_of;
-use super::inline::Parameters;
-use super::proto::{self, decode};
-use super::within::{Key, Told as Gave, small};
+use super::graphs::{BODY, BRANCHES, MAX_DEPTH, declared, graphs, names};
+use super::proto::{self, Parameters, decode};
+use super::within::{Given, Key, Outer, Results, small};
 use super::{Surroundings, read_all, settle as settle_graph};
-use crate::frontend::ModelOptions;
+use crate::frontend::{ModelOptions, chooses};
 use crate::graph::{Constant, DataType, Graph, Node, Shape, TensorDesc, UNKNOWN_DIM, infer};
 use crate::spelling::listed;
 use crate::status::Error;
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
-
-/// Graphs within graphs that are looked into.
-const MAX_DEPTH: usize = 16;
 
 /// A node that holds graphs, as it stands in the file.
 #[derive(Clone)]
@@ -37,72 +33,6 @@ pub struct Held {
     pub opset: i64,
     /// Its place among the nodes that are laid out.
     pub at: usize,
-}
-
-/// The graphs of a node by the names of the attributes; none of a node that holds none or is of another domain.
-pub fn graphs(node: &proto::Node) -> Vec<(String, Bytes)> {
-    if !node.domain.is_empty() || !matches!(node.op_type.as_str(), "If" | "Loop" | "Scan") {
-        return Vec::new();
-    }
-    // What is wrong with an attribute is told where the node is mapped.
-    let attrs = node.attribute.iter().filter_map(|bytes| decode::<proto::Attribute>(bytes.clone(), String::new).ok());
-    attrs.filter_map(|attr| Some((attr.name, attr.g?))).collect()
-}
-
-/// Names of the tensors that the graphs of a node take from around it, each once.
-pub fn taken(node: &proto::Node) -> Vec<String> {
-    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
-    for (_, graph) in graphs(node) {
-        found.extend(free(&graph, 0).into_iter().filter(|name| seen.insert(name.clone())));
-    }
-    found
-}
-
-/// Names of the tensors that a graph reads and does not make.
-fn free(graph: &Bytes, depth: usize) -> Vec<String> {
-    let Ok(graph) = decode::<proto::Graph>(graph.clone(), String::new) else { return Vec::new() };
-    let mut own = FxHashSet::default();
-    own.extend(names(&graph.input));
-    for bytes in &graph.initializer {
-        own.extend(decode::<proto::Tensor>(bytes.clone(), String::new).map(|tensor| tensor.name));
-    }
-    for bytes in &graph.sparse_initializer {
-        let sparse = decode::<proto::SparseTensor>(bytes.clone(), String::new);
-        let values = sparse.and_then(|sparse| decode::<proto::Tensor>(sparse.values, String::new));
-        own.extend(values.map(|tensor| tensor.name));
-    }
-    let nodes = || graph.node.iter().filter_map(|bytes| decode::<proto::Node>(bytes.clone(), String::new).ok());
-    own.extend(nodes().flat_map(|node| node.output));
-    let mut read = Vec::new();
-    for node in nodes() {
-        let within = if depth < MAX_DEPTH { graphs(&node) } else { Vec::new() };
-        read.extend(node.input);
-        read.extend(within.iter().flat_map(|(_, graph)| free(graph, depth + 1)));
-    }
-    read.extend(names(&graph.output));
-    read.retain(|name| !name.is_empty() && !own.contains(name));
-    read
-}
-
-/// Names of inputs or outputs of a graph.
-fn names(infos: &[Bytes]) -> Vec<String> {
-    let named = |bytes: &Bytes| decode::<proto::ValueInfo>(bytes.clone(), String::new).ok().map(|info| info.name);
-    infos.iter().map(|bytes| named(bytes).unwrap_or_default()).collect()
-}
-
-/// A tensor that a graph takes from around it, or is handed.
-pub struct Outer {
-    pub name: String,
-    pub desc: TensorDesc,
-    pub value: Option<Constant>,
-}
-
-/// A tensor that a graph gives.
-#[derive(Clone)]
-pub struct Given {
-    pub desc: TensorDesc,
-    /// Its value, where it is known.
-    pub value: Option<Constant>,
 }
 
 impl Given {
@@ -167,7 +97,7 @@ fn types(graph: &Bytes) -> String {
 const IDLE: &str = ", which runs 0 times";
 
 /// What a node gives, and what there is to say of it.
-type Told = (Vec<Given>, String);
+type Outputs = (Vec<Given>, String);
 
 /// A held node in its place.
 struct Scene<'a> {
@@ -191,7 +121,7 @@ impl Scene<'_> {
     }
 
     /// An `If`: what the graph gives that is chosen, else what both of them give alike.
-    fn choice(&self, truth: Option<bool>) -> Option<Told> {
+    fn choice(&self, truth: Option<bool>) -> Option<Outputs> {
         let graphs = graphs(&self.held.node);
         let graph = |wanted: &str| graphs.iter().find(|(name, _)| name == wanted).map(|(_, graph)| graph);
         let of = |wanted: &str| self.read(graph(wanted)?.clone(), &self.around()?);
@@ -232,12 +162,15 @@ impl Scene<'_> {
     }
 
     /// A `Loop`, its inputs the number of rounds, whether to begin, and what it hands on.
-    fn rounds(&self) -> Option<Told> {
+    fn rounds(&self) -> Option<Outputs> {
         let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == BODY)?;
         let handed = self.held.own.saturating_sub(2);
         let is_asked = self.held.node.input.get(1).is_none_or(String::is_empty);
-        let begins =
-            if is_asked { Some(true) } else { self.node.input(1).and_then(|port| truth_of(self.around, port)) };
+        let begins = if is_asked {
+            Some(true)
+        } else {
+            self.node.input(1).and_then(|port| chooses::truth_of(self.around, port))
+        };
         let starts = begins == Some(true);
         let mut names = own_inputs(&body).into_iter();
         let mut outer = self.around()?;
@@ -288,7 +221,7 @@ impl Scene<'_> {
     }
 
     /// A `Scan`, its inputs what it hands on, and what it takes a part of in each round.
-    fn scan(&self) -> Option<Told> {
+    fn scan(&self) -> Option<Outputs> {
         let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == BODY)?;
         let attr = |wanted: &str| {
             let attrs = self.held.node.attribute.iter();
@@ -329,7 +262,7 @@ impl Scene<'_> {
     }
 
     /// What a graph gives that is read by itself.
-    fn read(&self, graph: Bytes, outer: &[Outer]) -> Gave {
+    fn read(&self, graph: Bytes, outer: &[Outer]) -> Results {
         let inputs = ModelOptions::default();
         let surroundings = self.surroundings.within(self.held.opset, &self.held.given, &inputs);
         if surroundings.depth > MAX_DEPTH {
@@ -344,7 +277,7 @@ impl Scene<'_> {
         gave
     }
 
-    fn read_within(&self, graph: Bytes, outer: &[Outer], surroundings: &Surroundings<'_>) -> Gave {
+    fn read_within(&self, graph: Bytes, outer: &[Outer], surroundings: &Surroundings<'_>) -> Results {
         let parts = decode::<proto::Graph>(graph.clone(), String::new).ok()?;
         let count = parts.output.len();
         if !surroundings.within.spend(parts.node.len() + 1 + (graph.len() >> 12)) {

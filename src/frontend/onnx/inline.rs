@@ -4,11 +4,11 @@
 //! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
 //! what it takes and gives bears the names that are used outside.
 
-use super::branches::BRANCHES;
 use super::builder::Builder;
 use super::choices::{Choices, Chosen, Open};
-use super::held::{self, Held};
-use super::proto::{self, decode};
+use super::graphs::{BRANCHES, graphs, taken};
+use super::held::Held;
+use super::proto::{self, Functions, Parameters, decode};
 use super::{Surroundings, tensor};
 use crate::frontend::names::Names;
 use crate::graph::{Constant, DataType, TensorDesc};
@@ -25,12 +25,6 @@ const MAX_DEPTH: usize = 64;
 const MAX_BYTES: usize = 16 << 20;
 /// What a node takes besides its bytes.
 const NODE_COST: usize = 64;
-
-/// The operators that a model defines itself, by domain and name.
-pub type Functions = FxHashMap<(String, String), proto::Function>;
-
-/// The values of a function's parameters, by name.
-pub type Parameters = FxHashMap<String, proto::Attribute>;
 
 /// A node and the opset of ONNX's own operators that it is of.
 pub struct Placed {
@@ -215,7 +209,7 @@ impl<'a> Layer<'a> {
 
     /// Notes a node that holds graphs and stays.
     fn hold(&mut self, node: &proto::Node, scope: &Scope<'_>) {
-        if held::graphs(node).is_empty() {
+        if graphs(node).is_empty() {
             return;
         }
         let mut given = Parameters::default();
@@ -228,7 +222,7 @@ impl<'a> Layer<'a> {
         let cost = given.values().fold(0, |sum: usize, value| sum.saturating_add(value.encoded_len() + NODE_COST));
         let Some(left) = self.budget.checked_sub(cost) else { return };
         self.budget = left;
-        let (taken, own) = (held::taken(node), node.input.len());
+        let (taken, own) = (taken(node), node.input.len());
         let mut node = node.clone();
         node.input.extend(taken.iter().map(|name| scope.name(name)));
         self.laid.held.push(Held { node, own, taken, given, opset: scope.opset, at: self.laid.placed.len() });

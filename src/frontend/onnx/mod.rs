@@ -1,14 +1,22 @@
 //! ONNX models: `ModelProto` bytes to a [`Graph`] of Ascend operator types.
 //!
-//! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
-//! from files beside the model), [`branches`] looks at the nodes that hold graphs, [`inline`] lays out functions of the model and the graphs of `If`s that [`choices`] decides,
-//! [`held`] tells what the graphs of nodes give that stay ([`within`]: what was read for that), [`builder`] is the graph under construction, [`op`] one node as a
-//! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
+//! | module | holds |
+//! |---|---|
+//! | [`proto`] | the messages |
+//! | [`tensor`], [`external`] | descriptions and small constants; those in files beside the model |
+//! | [`graphs`] | the graphs that a node holds, as the file has them |
+//! | [`branches`] | what is wrong with such nodes |
+//! | [`inline`] | functions of the model and chosen graphs of `If`s, laid out |
+//! | [`choices`] | which graph an `If` chooses |
+//! | [`held`], [`within`] | what the graphs give of nodes that stay; what was read for that |
+//! | [`builder`], [`op`], [`map`] | the graph under construction; one node as a rule sees it; the rules |
+//! | [`settle()`] | what has to wait for shapes |
 
 mod branches;
 mod builder;
 mod choices;
 mod external;
+mod graphs;
 mod held;
 mod inline;
 mod map;
@@ -21,7 +29,6 @@ pub(in crate::frontend) mod tests;
 mod within;
 
 pub use settle::settle;
-pub use tensor::MAX_DIM;
 
 use super::{ModelOptions, unreadable};
 use crate::graph::{Graph, NodeId, topology};
@@ -29,9 +36,8 @@ use crate::status::{Error, Result};
 use builder::Builder;
 use choices::Choices;
 use held::Held;
-use inline::{Functions, Parameters};
 use prost::bytes::Bytes;
-use proto::decode;
+use proto::{Functions, Parameters, decode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use within::Within;

@@ -8,6 +8,13 @@
 use crate::status::{Error, Result};
 use prost::Message;
 use prost::bytes::Bytes;
+use rustc_hash::FxHashMap;
+
+/// The operators that a model defines itself, by domain and name.
+pub type Functions = FxHashMap<(String, String), Function>;
+
+/// The values of a function's parameters, by name.
+pub type Parameters = FxHashMap<String, Attribute>;
 
 /// `ModelProto`.
 #[derive(Clone, PartialEq, Message)]

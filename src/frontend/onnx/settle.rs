@@ -1,6 +1,6 @@
 //! What an operator becomes once the ranks of its inputs are known.
 
-use crate::frontend::check;
+use crate::frontend::warnings::warn;
 use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED, infer};
 use crate::status::Result;
 
@@ -13,7 +13,7 @@ pub const AXES_TO_END: &str = "_axes_to_end";
 ///
 /// Fails as adding a node does.
 pub fn settle(graph: &mut Graph) -> Result<()> {
-    check::warn(graph.iter().filter_map(|(_, node)| mixed(graph, node)), "more nodes mix types");
+    warn(graph.iter().filter_map(|(_, node)| mixed(graph, node)), "more nodes mix types");
     for index in 0..graph.len() {
         let id = NodeId(index as u32);
         let node = graph.node(id);

@@ -2,13 +2,11 @@
 
 use super::external;
 use super::proto::{self, decode};
+use crate::frontend::limits::MAX_DIM;
 use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM, Weight};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::path::Path;
-
-/// Largest size of one dimension: tilings and banks count in 32-bit integers.
-pub const MAX_DIM: i64 = i32::MAX as i64;
 
 /// Description and, where small, values of a tensor that stands in the file or, below the directory
 /// `base`, beside it.

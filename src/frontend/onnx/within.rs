@@ -1,8 +1,7 @@
 //! Graphs within graphs that are read for what they tell of the nodes that hold them: how many may be, and what they told.
 
 use super::Surroundings;
-use super::held::{Given, Outer};
-use crate::graph::{Constant, DataType};
+use crate::graph::{Constant, DataType, TensorDesc};
 use crate::status::Error;
 use prost::Message;
 use prost::bytes::Bytes;
@@ -22,13 +21,28 @@ pub struct Within {
     most: usize,
     spent: Cell<usize>,
     /// What graphs told, so that none is read twice for the same: calls within may otherwise double with each level.
-    told: RefCell<HashMap<Key, Told>>,
+    told: RefCell<HashMap<Key, Results>>,
     /// What is wrong with a node that holds graphs, however deep it stands.
     wrong: RefCell<Option<Error>>,
 }
 
+/// A tensor that a graph takes from around it, or is handed.
+pub struct Outer {
+    pub name: String,
+    pub desc: TensorDesc,
+    pub value: Option<Constant>,
+}
+
+/// A tensor that a graph gives.
+#[derive(Clone)]
+pub struct Given {
+    pub desc: TensorDesc,
+    /// Its value, where it is known.
+    pub value: Option<Constant>,
+}
+
 /// What a graph told; `None` where it could not be read.
-pub type Told = Option<Rc<[Given]>>;
+pub type Results = Option<Rc<[Given]>>;
 
 /// A graph and what it is read with: where both are the same, it tells the same.
 #[derive(PartialEq, Eq, Hash)]
@@ -95,12 +109,12 @@ impl Within {
     }
 
     /// What the graph told when it was read with the same.
-    pub fn told(&self, key: &Key) -> Option<Told> {
+    pub fn told(&self, key: &Key) -> Option<Results> {
         self.told.borrow().get(key).cloned()
     }
 
     /// Keeps what a graph told.
-    pub fn keep(&self, key: Key, told: Told) {
+    pub fn keep(&self, key: Key, told: Results) {
         self.told.borrow_mut().insert(key, told);
     }
 

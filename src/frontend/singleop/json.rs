@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::frontend::device_view::framework_view;
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 
 /// One operator.
 #[expect(clippy::struct_field_names, reason = "the names are the file's")]

@@ -10,7 +10,8 @@ mod tensor;
 mod tests;
 mod text;
 
-use crate::frontend::{check, unreadable};
+use crate::frontend::miscount::miscounted;
+use crate::frontend::unreadable;
 use crate::graph::{Attr, CONST, DATA, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -183,7 +184,7 @@ fn build(node: &proto::Node, wiring: &Wiring, index: usize) -> Result<Node, Reas
     }
     built = built.with_inputs(wiring.inputs[index].iter().copied());
     map::apply(&mut built)?;
-    if let Some(wrong) = check::miscounted(&built) {
+    if let Some(wrong) = miscounted(&built) {
         return Err(wrong.reason);
     }
     let count = map::outputs(&built).max(wiring.asked.get(node.name.as_str()).copied().unwrap_or(1));

@@ -1,7 +1,7 @@
 //! Shapes and constants.
 
 use super::proto;
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM, Weight};
 use prost::Message;
 use prost::bytes::Bytes;

@@ -6,6 +6,7 @@ mod cube;
 mod fractals;
 mod in_place;
 mod moving;
+mod reduced;
 mod residency;
 mod vector;
 mod within;

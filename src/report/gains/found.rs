@@ -28,7 +28,7 @@ pub struct Found<'a> {
     pub name: &'a str,
     pub op_type: &'a str,
     pub fate: Fate,
-    /// The word for who reads the record.
+    /// The reader of the record, in a word.
     pub reader: &'static str,
     pub measured_by: &'a str,
     /// Whether this tuning recorded it.
@@ -154,7 +154,7 @@ pub fn launches(case: &CaseOutcome, variant: usize) -> f64 {
     case.nodes.iter().filter(|node| node.variant == variant).map(|node| f64::from(node.launches)).sum()
 }
 
-/// The word for who reads the record of a subgraph.
+/// The reader of a subgraph's record, in a word.
 pub fn reader(subgraph: &SubgraphOutcome) -> &'static str {
     if subgraph.is_read_by_cann { "subgraph_bank" } else { RecordReader::OwnForm.name() }
 }

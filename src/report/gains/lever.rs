@@ -21,10 +21,11 @@ fn lever(kind: &'static str, what: impl Into<String>) -> Lever {
 impl Lever {
     /// The lever of an operator for which something was found that CANN does not run; `None` where it runs it.
     pub fn of(case: &CaseOutcome) -> Option<Lever> {
-        if case.unsure.is_some() && !case.is_recorded() {
-            return Some(lever("a measurement", deciding(case)));
+        let is_unsure = case.unsure.is_some() && !case.is_recorded();
+        if case.reader.is_cann() {
+            return is_unsure.then(|| lever("a measurement", deciding(case)));
         }
-        if !case.is_recorded() || case.reader.is_cann() {
+        if !is_unsure && !case.is_recorded() {
             return None;
         }
         Some(match &case.workload {
@@ -61,15 +62,40 @@ impl Lever {
     }
 }
 
-/// The measurement that would decide whether a gain is one.
+/// What would decide whether a gain is one.
 pub fn deciding(case: &CaseOutcome) -> String {
+    let alone = if case.measured_alone { ", or tune it on the device with --backend=ascend" } else { "" };
     if case.status == BankStatus::ToMeasure {
-        "run the network with its record, which lies in the bank to measure, and without, or tune it on the device with \
-         --backend=ascend"
-            .into()
-    } else if case.is_simulated() {
-        "time CANN's default and this tiling by turns on the device: tune it there with --backend=ascend".into()
-    } else {
+        format!("run the network with its record, which lies in the bank to measure, and without{alone}")
+    } else if !case.is_simulated() {
         "more rounds of both by turns, on a device that nobody else uses".into()
+    } else if case.measured_alone {
+        "time CANN's default and this tiling by turns on the device: tune it there with --backend=ascend".into()
+    } else if case.reader.is_cann() {
+        "a profile of the network narrows the prediction (`aoe calibrate`): no device times its tilings alone".into()
+    } else {
+        "time a kernel of your own that uses the tiling of the report: CANN reads none for this operator".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bank::RecordReader;
+    use crate::report::tests::case;
+
+    #[test]
+    fn what_would_decide_can_be_done_with_the_operator() {
+        let decided = |measured_alone, reader, status: BankStatus| {
+            deciding(&CaseOutcome { reader, measured_alone, ..case(1, &["op"], 10.0, 9.0, status) })
+        };
+        let is_on_device = |text: &str| text.contains("--backend=ascend");
+        for status in [BankStatus::NotSure, BankStatus::ToMeasure] {
+            assert!(is_on_device(&decided(true, RecordReader::RuntimeBank, status.clone())));
+            assert!(!is_on_device(&decided(false, RecordReader::UnifiedBank, status)));
+        }
+        assert!(decided(false, RecordReader::UnifiedBank, BankStatus::ToMeasure).contains("with its record"));
+        assert!(decided(false, RecordReader::UnifiedBank, BankStatus::NotSure).contains("aoe calibrate"));
+        assert!(decided(false, RecordReader::OwnForm, BankStatus::NotSure).contains("CANN reads none"));
     }
 }

@@ -57,7 +57,7 @@ pub struct Gains<'a> {
     /// it came to all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reached: Option<[usize; 2]>,
-    /// What CANN takes, by who reads it.
+    /// What CANN takes, by its reader.
     pub readers: BTreeMap<Cow<'static, str>, Reader>,
     /// Time with the bank as it was before this tuning; absent where CANN had nothing in it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,6 @@
 //! The fields of a `config.json`, with what is wrong with them by name.
 
-use crate::cases::shown;
-use crate::spelling;
+use crate::spelling::{self, beginning};
 use serde_json::{Map, Value};
 
 /// Largest number of anything that a model counts or measures; beyond it a number is taken for nonsense.
@@ -36,7 +35,7 @@ impl Fields<'_> {
         match value.as_u64() {
             Some(count) if count <= MOST => Ok(Some(count)),
             Some(count) => Err(format!("`{name}`: {count} is more than {MOST}, too much for a model")),
-            None => Err(format!("`{name}`: {} is no whole number from 0 on", shown(&value.to_string()))),
+            None => Err(format!("`{name}`: {} is no whole number from 0 on", beginning(&value.to_string()))),
         }
     }
 
@@ -59,7 +58,7 @@ impl Fields<'_> {
         }
         let keys = || self.0.keys().map(String::as_str);
         let near = names.iter().find_map(|name| spelling::nearest(name, keys()));
-        let near = near.map(|name| format!("; it has `{}`", shown(name))).unwrap_or_default();
+        let near = near.map(|name| format!("; it has `{}`", beginning(name))).unwrap_or_default();
         format!("`{}` is missing: {what}{near}", names.join("` or `"))
     }
 
@@ -68,7 +67,7 @@ impl Fields<'_> {
         let Some((_, value)) = self.find(&[name])? else { return Ok(None) };
         match value.as_f64() {
             Some(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
-            _ => Err(format!("`{name}`: {} is no number above 0 and up to 1", shown(&value.to_string()))),
+            _ => Err(format!("`{name}`: {} is no number above 0 and up to 1", beginning(&value.to_string()))),
         }
     }
 
@@ -82,7 +81,9 @@ impl Fields<'_> {
         match self.find(names)? {
             None => Ok(None),
             Some((_, Value::Bool(flag))) => Ok(Some(*flag)),
-            Some((name, other)) => Err(format!("`{name}`: {} is neither true nor false", shown(&other.to_string()))),
+            Some((name, other)) => {
+                Err(format!("`{name}`: {} is neither true nor false", beginning(&other.to_string())))
+            }
         }
     }
 
@@ -96,7 +97,7 @@ impl Fields<'_> {
         match self.find(names)? {
             None => Ok(None),
             Some((name, Value::String(text))) => Ok(Some((name, text))),
-            Some((name, other)) => Err(format!("`{name}`: {} is no text", shown(&other.to_string()))),
+            Some((name, other)) => Err(format!("`{name}`: {} is no text", beginning(&other.to_string()))),
         }
     }
 
@@ -105,7 +106,7 @@ impl Fields<'_> {
         match self.find(&[name])? {
             None => Ok(None),
             Some((_, Value::Array(entries))) => Ok(Some(entries)),
-            Some((_, other)) => Err(format!("`{name}`: {} is no list", shown(&other.to_string()))),
+            Some((_, other)) => Err(format!("`{name}`: {} is no list", beginning(&other.to_string()))),
         }
     }
 
@@ -114,7 +115,7 @@ impl Fields<'_> {
         match self.find(&[name])? {
             None => Ok(None),
             Some((_, Value::Object(fields))) => Ok(Some(Fields(fields))),
-            Some((_, other)) => Err(format!("`{name}`: {} is no object", shown(&other.to_string()))),
+            Some((_, other)) => Err(format!("`{name}`: {} is no object", beginning(&other.to_string()))),
         }
     }
 
@@ -133,6 +134,6 @@ impl Fields<'_> {
 
 /// Two fields that say different things of one quantity.
 pub(super) fn contradiction(name: &str, value: &Value, other: &str, different: &Value) -> String {
-    let [value, different] = [value, different].map(|value| shown(&value.to_string()));
+    let [value, different] = [value, different].map(|value| beginning(&value.to_string()));
     format!("`{name}` is {value} and `{other}` {different}: they mean the same, so one of them is wrong")
 }

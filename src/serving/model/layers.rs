@@ -3,7 +3,7 @@
 use super::families::Family;
 use super::fields::{Fields, contradiction};
 use super::{Experts, Window};
-use crate::cases::shown;
+use crate::spelling::beginning;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ pub(super) fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Resul
     if let Some(other) = fields.other_experts(&EXPERTS) {
         return Err(format!(
             "`{}` tells of experts, and `{}` is missing: their number",
-            shown(other),
+            beginning(other),
             EXPERTS.join("` or `")
         ));
     }
@@ -131,7 +131,7 @@ fn kinds(fields: &Fields<'_>, layers: u64) -> Result<Option<u64>, String> {
         match kind.as_str() {
             Some("full_attention") => {}
             Some("sliding_attention") => near += 1,
-            _ => return Err(format!("`layer_types`: layers of {} are not built", shown(&kind.to_string()))),
+            _ => return Err(format!("`layer_types`: layers of {} are not built", beginning(&kind.to_string()))),
         }
     }
     Ok(Some(near))

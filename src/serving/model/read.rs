@@ -4,9 +4,10 @@ use super::families::{self, Defaults, Family};
 use super::fields::{Fields, contradiction};
 use super::layers::{experts, window};
 use super::{Attention, Experts, Model};
-use crate::cases::{json, shown};
+use crate::cases::json;
 use crate::input_file;
 use crate::report::counted;
+use crate::spelling::beginning;
 use crate::status::{Error, Result};
 use serde_json::{Map, Value, json as value};
 use std::path::{Path, PathBuf};
@@ -79,14 +80,14 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         let known: Vec<_> = families::names().collect();
         notes.push(format!(
             "`{}` is none of the known kinds ({}): it is built as its fields say, without norms of heads, bias and shared weights of embedding and head unless they say so",
-            shown(name),
+            beginning(name),
             known.join(", ")
         ));
     }
     if let Some(published) = fields.below("quantization_config")? {
         let method = published
             .text("quant_method")?
-            .map_or_else(|| "a type of their own".to_owned(), |m| format!("`{}`", shown(m)));
+            .map_or_else(|| "a type of their own".to_owned(), |m| format!("`{}`", beginning(m)));
         notes.push(format!("the weights are published in {method}; they are priced as `quantization` has them"));
     }
     if let Some(drafts) = fields.optional_count(&["num_nextn_predict_layers"])?.filter(|drafts| *drafts > 0) {
@@ -125,7 +126,7 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         told => told,
     };
     Ok(Model {
-        family: shown(name),
+        family: beginning(name),
         layers,
         hidden,
         vocabulary,
@@ -173,7 +174,7 @@ fn published_type(fields: &Fields<'_>) -> Result<Option<String>, String> {
         ))),
         name => {
             let known: Vec<&str> = SERVED.into_iter().chain(OTHERS).collect();
-            Err(format!("`{field}`: `{}` is no type of Torch, as {} are", shown(name), known.join(", ")))
+            Err(format!("`{field}`: `{}` is no type of Torch, as {} are", beginning(name), known.join(", ")))
         }
     }
 }
@@ -231,7 +232,7 @@ fn is_gelu(fields: &Fields<'_>) -> Result<bool, String> {
         Some("silu" | "swish" | "swiglu") => Ok(Some(false)),
         Some(name) if name.contains("gelu") || name == "geglu" => Ok(Some(true)),
         Some(name) => {
-            Err(format!("`{field}`: gates of `{}` are not built; `silu` and those of `gelu` are", shown(name)))
+            Err(format!("`{field}`: gates of `{}` are not built; `silu` and those of `gelu` are", beginning(name)))
         }
     };
     let [field, other] = ["hidden_activation", "hidden_act"];
@@ -267,21 +268,21 @@ fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
     if let Some(kinds) = fields.entries("attn_type_list")?.filter(|kinds| kinds.iter().any(|kind| kind != 1)) {
         return Err(format!(
             "`attn_type_list`: {} tells of linear attention, which is not built",
-            shown(&value!(kinds).to_string())
+            beginning(&value!(kinds).to_string())
         ));
     }
     let is_set = |field: &'static str| fields.has(field) && !matches!(fields.flag(field), Ok(Some(false)));
     let masked = fields.entries("architectures")?.unwrap_or_default().iter().filter_map(Value::as_str);
     if let Some(masked) = masked.into_iter().find(|name| name.contains("MaskedLM")) {
-        return Err(format!("`architectures`: `{}` is an encoder, which is not built", shown(masked)));
+        return Err(format!("`architectures`: `{}` is an encoder, which is not built", beginning(masked)));
     }
     if ENCODERS.iter().any(|part| name.contains(part)) || name.split(['-', '_']).any(|part| T5.contains(&part)) {
-        return Err(format!("`model_type`: `{}` is or has an encoder, which is not built", shown(name)));
+        return Err(format!("`model_type`: `{}` is or has an encoder, which is not built", beginning(name)));
     }
     match FOREIGN.iter().find(|(field, _)| is_set(field)) {
         None => Ok(()),
         Some((field, what)) => {
-            Err(format!("`model_type` `{}`: `{field}` tells of {what}, which is not built", shown(name)))
+            Err(format!("`model_type` `{}`: `{field}` tells of {what}, which is not built", beginning(name)))
         }
     }
 }

@@ -2,11 +2,11 @@
 //! between them stays in L2.
 
 use super::fusion::{self, Fused};
-use super::looks::Looks;
 use super::pieces::{Costs, Piece};
 use super::price::Pricer;
 use super::residency::Residency;
 use super::residency::Run;
+use super::signatures::Signatures;
 use super::steps::Subgraph;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -39,14 +39,14 @@ const MOST_SOLVED: usize = 1024;
 #[derive(Debug)]
 pub struct Solver<'a> {
     pricer: Pricer<'a>,
-    looks: Looks,
+    signatures: Signatures,
     solved: FxHashMap<Vec<u64>, Option<Fused>>,
 }
 
 impl<'a> Solver<'a> {
     /// A solver of the steps of the pricer's network.
     pub fn new(pricer: Pricer<'a>) -> Solver<'a> {
-        Solver { pricer, looks: Looks::default(), solved: FxHashMap::default() }
+        Solver { pricer, signatures: Signatures::default(), solved: FxHashMap::default() }
     }
 
     /// The pricer.
@@ -92,7 +92,7 @@ impl<'a> Solver<'a> {
         if self.solved.len() > MOST_SOLVED {
             // Places of workloads are part of the keys.
             self.solved = FxHashMap::default();
-            self.looks = Looks::default();
+            self.signatures = Signatures::default();
         }
     }
 
@@ -166,18 +166,18 @@ impl<'a> Solver<'a> {
     /// The cheapest scopes of a piece of a step.
     fn piece(&mut self, piece: &Range<u32>, run: Run) -> Option<Fused> {
         let network = self.pricer.network();
-        let look = self.looks.of(network, piece, &run);
+        let signature = self.signatures.of(network, piece, &run);
         let moved = |fused: &Fused, by: u32, back: bool| {
             let to = |at: &u32| if back { at - by } else { at + by };
             Fused { us: fused.us, scopes: fused.scopes.iter().map(|s| s.iter().map(to).collect()).collect() }
         };
-        if let Some(known) = self.solved.get(&look) {
+        if let Some(known) = self.solved.get(&signature) {
             return known.as_ref().map(|fused| moved(fused, piece.start, false));
         }
         let (arch, pricer) = (self.pricer.soc().arch, &mut self.pricer);
         pricer.bound();
         let fused = fusion::cheapest(network, arch, piece, &mut |members| pricer.scope_us(members, run));
-        self.solved.insert(look, fused.as_ref().map(|fused| moved(fused, piece.start, true)));
+        self.solved.insert(signature, fused.as_ref().map(|fused| moved(fused, piece.start, true)));
         fused
     }
 }

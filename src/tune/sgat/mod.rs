@@ -4,8 +4,8 @@
 //! `scope` says what may be one kernel and what that does, by the passes of `rules`; `price` asks the simulator; `default` is what
 //! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch, of which
 //! `residency` says whether L2 holds them and `pieces` what they cost;
-//! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
-//! loop around them, which `outcome` is the result of: its `run` makes `units` of every `problem` for the threads, looks into
+//! `signatures` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
+//! loop around them, which `outcome` is the result of: its `run` makes `units` of every `problem` for the threads, signatures into
 //! the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an interrupted one go on;
 //! `apply` puts the fused and cut kernels in order, by which alone times are told; `settled` keeps what is better there.
 
@@ -16,7 +16,6 @@ mod fused;
 mod fusion;
 mod groups;
 mod job;
-mod looks;
 mod network;
 mod outcome;
 mod parts;
@@ -30,6 +29,7 @@ mod run;
 mod scope;
 mod settings;
 mod settled;
+mod signatures;
 mod state;
 mod steps;
 mod strategy;

@@ -3,7 +3,7 @@
 use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{DataType, Graph, NodeId};
-use crate::lower::{self, Batch, Lowered, Priced, Read, Source, flows};
+use crate::lower::{self, Batch, DeviceLayout, Lowered, Priced, Read, Source, flows};
 use crate::soc::{Arch, Soc};
 use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
@@ -30,6 +30,8 @@ pub enum Role {
 pub struct Stage<'a> {
     /// The node it runs.
     pub node: NodeId,
+    /// The layout that it works in.
+    pub works: DeviceLayout,
     /// What it does.
     pub workload: &'a Workload,
     /// What it may be in a fused kernel.
@@ -78,7 +80,7 @@ pub struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// Looks at a lowered graph.
+    /// Signatures at a lowered graph.
     pub fn new(
         graph: &'a Graph,
         lowered: &'a Lowered,
@@ -87,7 +89,9 @@ impl<'a> Network<'a> {
     ) -> Result<Network<'a>> {
         let flows = flows(graph, lowered, soc, settings);
         let mut stages: Vec<Stage<'a>> = Vec::with_capacity(lowered.kernels.len());
-        for ((kernel, reads), leaves) in lowered.kernels.iter().zip(flows.reads).zip(flows.leaves) {
+        for (((kernel, reads), leaves), layouts) in
+            lowered.kernels.iter().zip(flows.reads).zip(flows.leaves).zip(flows.layouts)
+        {
             let at = stages.len() as u32;
             for read in &reads {
                 if let Source::Kernel(from) = read.source
@@ -99,10 +103,15 @@ impl<'a> Network<'a> {
             }
             let kind = op::kind(&graph.node(kernel.node).op_type);
             let role = if kernel.priced.is_timed() { role(&kernel.workload, kind, soc) } else { Role::Border };
-            let elements = elements(&kernel.workload);
+            let elements = match role {
+                // Blocks of channels are filled up, of which the network knows nothing.
+                Role::Reducing => first_result(graph, kernel.node),
+                _ => elements(&kernel.workload),
+            };
             let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
             stages.push(Stage {
                 node: kernel.node,
+                works: layouts.works,
                 workload: &kernel.workload,
                 role,
                 reads,
@@ -196,7 +205,9 @@ impl<'a> Network<'a> {
     /// `parts` is none of [`Network::cuts`].
     pub fn slice(&self, at: u32, parts: u64) -> Option<&Workload> {
         let (batch, which) = (self.batch.as_ref()?, self.cuts.binary_search(&parts).ok()?);
-        let slice = |&parts: &u64| batch.slice(self.graph, self.soc, &self.settings, self.stage(at).node, parts);
+        let slice = |&parts: &u64| {
+            batch.slice(self.graph, self.soc, &self.settings, (self.stage(at).node, self.stage(at).works), parts)
+        };
         self.slices[at as usize].get_or_init(|| self.cuts.iter().map(slice).collect())[which].as_ref()
     }
 
@@ -222,6 +233,12 @@ fn role(workload: &Workload, kind: Kind, soc: &Soc) -> Role {
         (Workload::Reduce(w), Kind::ReduceAxes) if w.outputs.len() == 1 => Role::Reducing,
         _ => Role::Alone,
     }
+}
+
+/// Elements of a node's first result.
+fn first_result(graph: &Graph, node: NodeId) -> u64 {
+    let elements = graph.node(node).outputs.first().and_then(|desc| desc.shape.elements());
+    elements.unwrap_or(0)
 }
 
 fn elements(workload: &Workload) -> u64 {

@@ -60,7 +60,7 @@ impl Moved {
 }
 
 /// A slice's workload by number, with what decides its cost besides: parts, and bytes in L2 and in memory.
-type Look = (usize, u64, u64, u64);
+type SliceKey = (usize, u64, u64, u64);
 
 /// Workloads beyond which a pricer forgets them: a few tens of megabytes. Those of one piece of a step, whose repeats pay
 /// most, are hardly ever as many.
@@ -74,7 +74,7 @@ pub struct Pricer<'a> {
     /// Places in `prepared` of the workloads seen so far.
     numbers: FxHashMap<Workload, usize>,
     prepared: Vec<Option<Prepared>>,
-    cut: FxHashMap<Look, Option<f64>>,
+    cut: FxHashMap<SliceKey, Option<f64>>,
     /// Times of kernels by workload, and by the bits of what they find in device memory.
     standing: FxHashMap<(usize, u64), f64>,
 }
@@ -145,12 +145,12 @@ impl<'a> Pricer<'a> {
         let slice = self.number(&*scope::workload(network, members, run.parts)?);
         let moved = self.moved(members, run);
         let missed = moved.missed(priced, run);
-        let look = (slice, run.parts, moved.hot.to_bits(), missed.to_bits());
-        if let Some(&known) = self.cut.get(&look) {
+        let key = (slice, run.parts, moved.hot.to_bits(), missed.to_bits());
+        if let Some(&known) = self.cut.get(&key) {
             return known;
         }
         let us = self.slice_us(slice, moved.hot, missed).map(|us| us * run.parts as f64);
-        self.cut.insert(look, us);
+        self.cut.insert(key, us);
         us
     }
 

@@ -2,10 +2,10 @@
 
 use super::default;
 use super::groups::{Group, Solver};
-use super::looks::Looks;
 use super::network::Network;
 use super::price::Pricer;
 use super::residency::Run;
+use super::signatures::Signatures;
 use super::steps::{Subgraph, partition};
 use crate::sim::Model;
 use crate::soc::Soc;
@@ -50,12 +50,12 @@ pub fn solve(network: &Network<'_>, soc: &Soc, mixed: bool) -> Result<Vec<Case>>
 /// The subgraphs of a network, those together that are the same problem, in the order in which they first
 /// occur.
 pub fn alike(network: &Network<'_>, soc: &Soc) -> Vec<Vec<Subgraph>> {
-    let mut looks = Looks::default();
+    let mut signatures = Signatures::default();
     let mut known: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
     let mut alike: Vec<Vec<Subgraph>> = Vec::new();
     for subgraph in partition(network, soc.arch) {
         let next = alike.len();
-        match *known.entry(looks.of(network, &subgraph.kernels, &Run::WHOLE)).or_insert(next) {
+        match *known.entry(signatures.of(network, &subgraph.kernels, &Run::WHOLE)).or_insert(next) {
             index if index < next => alike[index].push(subgraph),
             _ => alike.push(vec![subgraph]),
         }

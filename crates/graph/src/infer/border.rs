@@ -1,5 +1,6 @@
 //! Where a network stops being static: tensors whose sizes nothing tells.
 
+use super::entry::comes_from_outside;
 use super::walk::{dynamic, follows_from_values, has_rule, require_static};
 use crate::control::{Flow, flows};
 use crate::{DATA, Graph, Node, NodeId, Port, WHY_UNMAPPED, op};
@@ -150,11 +151,6 @@ fn is_no_tensor(node: &Node) -> bool {
     node.op_type == DATA && node.attrs.get(WHY_UNMAPPED).is_some()
 }
 
-/// Whether a node is where a tensor enters the graph: an input, a constant, a variable.
-pub(super) fn comes_from_outside(node: &Node) -> bool {
-    op::kind(&node.op_type) == op::Kind::None && node.inputs.iter().flatten().next().is_none()
-}
-
 /// The error of a graph of which nothing known is left. It names the node from which the first tensor without sizes has none;
 /// where this is an operator of an unknown type or part of a loop or a conditional of TensorFlow 1, that it is no graph to
 /// tune ([`Error::Graph`]). [`None`] where nothing was left out.
@@ -211,16 +207,6 @@ pub fn in_words(left_out: &[LeftOut]) -> Vec<String> {
         texts.push(said(&why, &nodes));
     }
     texts
-}
-
-/// What gives a shape to a node of this type where a tensor enters the graph without one.
-pub fn shape_wanted(source_type: &str) -> &'static str {
-    match source_type {
-        "Variable" | "VariableV2" | "VarHandleOp" | "FileConstant" | "ConstPlaceHolder" => {
-            "state it in the node's attribute `shape`"
-        }
-        _ => "give it with input_shape",
-    }
 }
 
 /// The nodes behind the border that run a kernel, in the order in which they run.

@@ -1,6 +1,6 @@
 //! Sizes of what operators of ONNX give that stay as they are, because Ascend has none like them.
 //!
-//! Inputs stand at ONNX's places and attributes have ONNX's names; numbers of element types are read by who makes the node,
+//! Inputs stand at ONNX's places and attributes have ONNX's names; numbers of element types are read where the node is made,
 //! so most rules tell the type of input 0, and the node's own counts where it has one. Source: ONNX's operator schemas.
 
 use super::dim::{self, UNKNOWN};

@@ -1,8 +1,8 @@
 //! The walk over a graph in topological order that gives every output its description.
 
-use super::border::{comes_from_outside, shape_wanted};
 use super::call::{Call, Inference, Inferred};
 use super::dim::Reason;
+use super::entry::{comes_from_outside, shape_wanted};
 use super::value::{Value, Values};
 use super::{DIM_NAMES, OF_ONNX, SHAPED_AS, SHAPES_OF_INPUTS, advice, fold, found, language, onnx, stated};
 use crate::{Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, UNKNOWN_DIM, WHY_UNMAPPED, op};

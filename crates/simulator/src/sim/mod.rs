@@ -263,7 +263,7 @@ impl Model {
         Work::of(std::iter::once(&self.first).chain(&self.rest))
     }
 
-    /// The same kernel, with so many bytes of its data in device memory and all else in L2: for who knows
+    /// The same kernel, with so many bytes of its data in device memory and all else in L2: for callers that know
     /// what ran before it.
     #[must_use]
     pub fn with_missed(mut self, bytes: f64) -> Model {
@@ -309,7 +309,7 @@ impl Model {
         model.with_operands(places)
     }
 
-    /// The same cube kernel with its operands where they are said to lie: for who knows each of them.
+    /// The same cube kernel with its operands where they are said to lie: for callers that know each of them.
     #[must_use]
     pub fn with_operands(mut self, places: &Places) -> Model {
         if let Some(attention) = &mut self.attention {

@@ -1,11 +1,12 @@
 //! From the tiling of one shape to the most similar one of another.
 
 use super::OperatorSpace;
-use super::cube::{Batched, F, Tiling, round_up};
+use super::cube::{Batched, F, Tiling};
 use super::policy::settle;
 use super::product::is_matmul_v3;
 use super::vector::{VectorSpace, Work};
 use super::volume;
+use crate::rounding::round_up;
 use crate::soc::Soc;
 use crate::workload::{CubeSchedule, CubeShape, Extents, OutputPath, Schedule, Workload};
 

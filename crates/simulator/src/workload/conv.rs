@@ -2,7 +2,7 @@
 
 use super::CubeShape;
 use super::cube::k0;
-use super::legality::round_up;
+use crate::rounding::round_up;
 use aoe_graph::{DataType, Format};
 
 /// Columns of a block of results.

@@ -4,6 +4,7 @@
 //! them can disagree.
 
 use super::{Conv, CubeSchedule, CubeShape, L1Tile, MatMulKernel, Schedule, VectorSchedule, Workload};
+use crate::rounding::round_up;
 use crate::soc::Soc;
 use aoe_base::status::{Error, Result};
 
@@ -251,10 +252,6 @@ fn check_vector(s: &VectorSchedule, soc: &Soc) -> Result<()> {
     let tile = u64::from(s.ub_tile_bytes);
     rule(tile > 0 && tile % 32 == 0, || format!("ub_tile_bytes = {tile} is no positive multiple of 32"))?;
     fits("UB", ub_bytes(s), soc.ub_size)
-}
-
-pub(super) fn round_up(value: u64, step: u64) -> u64 {
-    value.div_ceil(step.max(1)).saturating_mul(step.max(1))
 }
 
 fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<()> {

@@ -3,7 +3,7 @@
 use super::{Step, Verdict};
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::backend::{Ascend, Refused};
-use crate::output_file::Shelf;
+use crate::output_file::HiddenFolder;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use serde_json::json;
@@ -22,7 +22,7 @@ pub fn step(ascend: &Ascend, workload: &Workload, schedule: &Schedule, env: &Run
     let Some(program) = msprof(env) else {
         return Ok(Step::new("profiler", Verdict::NotPossible, "no msprof below the installed CANN", ADVICE));
     };
-    let folder = Shelf::fresh(env.temporary(), "aoe-check-");
+    let folder = HiddenFolder::fresh(env.temporary(), "aoe-check-");
     let folder = folder.map_err(|e| Error::directory("create a folder in", env.temporary(), e))?;
     let mut output = OsString::from("--output=");
     output.push(folder.path());

@@ -273,3 +273,37 @@ fn the_attributes_of_a_convolution_are_those_of_its_node() {
     let reason = Operator::of(&Workload::Conv(grouped), &soc("Ascend910B2")).unwrap_err();
     assert!(reason.contains("bShapeC"), "{reason}");
 }
+
+#[test]
+fn what_is_said_to_be_measured_alone_is_what_there_is_an_operator_for() {
+    let product = |change: fn(&mut MatMul)| {
+        let mut w = MatMul { dtype: DataType::Float16, ..MatMul::new(512, 256, 128) };
+        change(&mut w);
+        Workload::MatMul(w)
+    };
+    let image = |kind| Conv { depth: None, ..Conv { kind, format: Format::Nc1hwc0, ..volume(false) } };
+    let all = [
+        product(|_| {}),
+        product(|w| w.batch = 4),
+        product(|w| w.bias = true),
+        product(|w| w.dtype = DataType::Int8),
+        product(|w| w.kernel = MatMulKernel::Tbe),
+        product(|w| (w.kernel, w.m) = (MatMulKernel::Tbe, 500)),
+        product(|w| (w.a_format, w.b_format) = (Format::FractalNz, Format::FractalNz)),
+        Workload::Conv(volume(true)),
+        Workload::Conv(Conv { groups: 2, ..volume(false) }),
+        Workload::Conv(Conv { dtype: DataType::Float, ..volume(false) }),
+        Workload::Conv(image(ConvKind::Forward)),
+        Workload::Conv(image(ConvKind::BackpropInput)),
+    ];
+    let mut counts = [0; 2];
+    for name in ["Ascend910B2", "Ascend310P3", "Ascend910A", "Ascend310B4", "Ascend950PR_9589"] {
+        let soc = soc(name);
+        for workload in &all {
+            let is_said = Writable::of(workload, &soc).is_measured_alone();
+            assert_eq!(is_said, Operator::of(workload, &soc).is_ok(), "{workload:?} on {name}");
+            counts[usize::from(is_said)] += 1;
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
+}

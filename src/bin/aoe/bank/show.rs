@@ -41,7 +41,7 @@ fn arguments() -> Command {
 }
 
 /// What is shown so far.
-struct Shower<'a> {
+struct Printer<'a> {
     console: &'a Console,
     json: bool,
     op: Option<&'a str>,
@@ -61,7 +61,7 @@ struct Shower<'a> {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let path = Path::new(text(matches, "path"));
-    let mut shower = Shower {
+    let mut printer = Printer {
         console,
         json: matches.get_flag("json"),
         op: matches.get_one::<String>("op").map(String::as_str),
@@ -79,14 +79,14 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         console.notice("WARNING", &format!("{}: no bank file lies there or below", path.display()));
     }
     for file in files {
-        shower.file(&file)?;
+        printer.file(&file)?;
     }
-    shower.flush();
-    shower.conclude(path);
+    printer.flush();
+    printer.conclude(path);
     Ok(DONE)
 }
 
-impl Shower<'_> {
+impl Printer<'_> {
     fn is_done(&self) -> bool {
         self.left == 0 || self.console.is_closed()
     }

@@ -70,8 +70,8 @@ impl<'a> Measurer<'a> {
         self.stopper.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// Workers that measure so many configurations at a time; they end when the crew is dropped.
-    pub fn crew<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, size: usize) -> Result<Crew> {
+    /// Workers that measure so many configurations at a time; they end when the pool is dropped.
+    pub fn pool<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, size: usize) -> Result<WorkerPool> {
         let (jobs, inbox) = unbounded::<(u64, Vec<u32>)>();
         let (outbox, results) = unbounded();
         // One worker keeps a table's answers in the order of the questions.
@@ -88,7 +88,7 @@ impl<'a> Measurer<'a> {
             let failed = |error| Error::Tuning { reason: format!("cannot start a thread to measure: {error}") };
             std::thread::Builder::new().name("measure".to_owned()).spawn_scoped(scope, work).map_err(failed)?;
         }
-        Ok(Crew { jobs, results })
+        Ok(WorkerPool { jobs, results })
     }
 
     fn measure(&self, configuration: &[u32]) -> Measured {
@@ -107,21 +107,21 @@ impl<'a> Measurer<'a> {
 }
 
 /// Workers at their work.
-pub struct Crew {
+pub struct WorkerPool {
     jobs: Sender<(u64, Vec<u32>)>,
     results: Receiver<(u64, Measured)>,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Hands out a trial.
     pub fn measure(&self, trial: &Trial) {
-        // The workers wait for jobs as long as the crew is there.
+        // The workers wait for jobs as long as the pool is there.
         let _ = self.jobs.send((trial.id, trial.configuration.clone()));
     }
 
     /// Waits for the next result; there must be a trial handed out.
     pub fn next(&self) -> (u64, Measured) {
-        self.results.recv().expect("a worker ends only when its crew is gone")
+        self.results.recv().expect("a worker ends only when its pool is gone")
     }
 }
 

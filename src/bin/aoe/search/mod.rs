@@ -24,7 +24,7 @@ use aoe::search::{Outcome, Search, Settings, StopReason, Trial};
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use measured::Measured;
-use measurer::{Crew, Measurer};
+use measurer::{Measurer, WorkerPool};
 use report::Report;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -190,8 +190,8 @@ fn settings(matches: &ArgMatches, noise: bool) -> Settings {
 fn drive(settings: Settings, measurer: &Measurer, parallel: usize, report: &mut Report) -> Result<StopReason> {
     let mut search = Search::new(measurer.space(), settings)?;
     let outcome = std::thread::scope(|scope| {
-        let crew = measurer.crew(scope, parallel)?;
-        let outcome = ask_and_tell(&mut search, measurer, &crew, parallel, report);
+        let pool = measurer.pool(scope, parallel)?;
+        let outcome = ask_and_tell(&mut search, measurer, &pool, parallel, report);
         if outcome.is_err() {
             // The scope waits for what is under way.
             measurer.stopper().stop();
@@ -207,7 +207,7 @@ fn drive(settings: Settings, measurer: &Measurer, parallel: usize, report: &mut 
 fn ask_and_tell(
     search: &mut Search<&Space>,
     measurer: &Measurer,
-    crew: &Crew,
+    pool: &WorkerPool,
     parallel: usize,
     report: &mut Report,
 ) -> Result<()> {
@@ -215,13 +215,13 @@ fn ask_and_tell(
     loop {
         while waiting.len() < parallel && !measurer.stopped() {
             let Some(trial) = search.ask() else { break };
-            crew.measure(&trial);
+            pool.measure(&trial);
             waiting.insert(trial.id, trial);
         }
         if waiting.is_empty() {
             return Ok(());
         }
-        let (id, result) = crew.next();
+        let (id, result) = pool.next();
         let Some(trial) = waiting.remove(&id) else { continue };
         let outcome = match &result {
             Measured::Time(time) => Outcome::Cost(*time),

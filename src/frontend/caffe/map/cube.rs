@@ -1,8 +1,8 @@
 //! Convolutions and products. `strides`, `dilations` in full NCHW form, `pads` `[top, bottom, left, right]`.
 
-use super::{Carry, Default, Rule, same, with};
+use super::{Default, Parameter, Rule, same, with};
 use crate::frontend::caffe::op::Op;
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::frontend::prototext::Message;
 use crate::graph::{Attr, Node, Shape, UNKNOWN_DIM};
 use crate::status::Result;
@@ -17,7 +17,7 @@ pub const RULES: &[Rule] = &[
         "BatchedMatMul",
         "BatchMatMul",
         "batch_matmul_param",
-        &[Carry("adj_x1", "adj_x1", Default::Bool(false)), Carry("adj_x2", "adj_x2", Default::Bool(false))],
+        &[Parameter("adj_x1", "adj_x1", Default::Bool(false)), Parameter("adj_x2", "adj_x2", Default::Bool(false))],
     ),
 ];
 

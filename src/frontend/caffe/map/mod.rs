@@ -18,13 +18,13 @@ pub struct Rule(&'static str, Emit);
 /// What becomes of a layer.
 enum Emit {
     /// One node of this type that reads the bottoms and carries parameters of this message over.
-    Same(&'static str, &'static str, &'static [Carry]),
+    Same(&'static str, &'static str, &'static [Parameter]),
     /// What this function adds.
     With(fn(&mut Op) -> Result<()>),
 }
 
 /// A parameter by its name in the layer, its name on the device, and its default.
-struct Carry(&'static str, &'static str, Default);
+struct Parameter(&'static str, &'static str, Default);
 
 /// Type and default of a parameter.
 enum Default {
@@ -33,7 +33,7 @@ enum Default {
     Bool(bool),
 }
 
-const fn same(kind: &'static str, op_type: &'static str, param: &'static str, carry: &'static [Carry]) -> Rule {
+const fn same(kind: &'static str, op_type: &'static str, param: &'static str, carry: &'static [Parameter]) -> Rule {
     Rule(kind, Emit::Same(op_type, param, carry))
 }
 
@@ -72,13 +72,13 @@ pub fn apply(op: &mut Op) -> Result<()> {
     }
 }
 
-fn carried(op: &mut Op, op_type: &str, param: &str, carry: &[Carry]) -> Result<()> {
+fn carried(op: &mut Op, op_type: &str, param: &str, carry: &[Parameter]) -> Result<()> {
     if op.bottoms().is_empty() {
         return Err(op.error("it has no bottom"));
     }
     let mut node = op.node(op_type).with_inputs(op.bottoms().iter().copied());
     let param = op.param(param)?;
-    for Carry(caffe, ascend, default) in carry {
+    for Parameter(caffe, ascend, default) in carry {
         let value = match default {
             Default::Int(default) => Attr::Int(op.field(param.int(caffe))?.unwrap_or(*default)),
             Default::Float(default) => Attr::Float(op.field(param.float(caffe))?.unwrap_or(*default)),

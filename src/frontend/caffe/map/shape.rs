@@ -1,9 +1,8 @@
 //! Layers that move or rename elements.
 
 use super::{
-    Carry,
     Default::{Bool, Int},
-    Rule, same, with,
+    Parameter, Rule, same, with,
 };
 use crate::frontend::caffe::op::Op;
 use crate::graph::Attr;
@@ -13,14 +12,14 @@ use crate::status::Result;
 pub const RULES: &[Rule] = &[
     with("Concat", concat),
     with("Slice", slice),
-    same("Flatten", "FlattenV2", "flatten_param", &[Carry("axis", "axis", Int(1)), Carry("end_axis", "end_axis", Int(-1))]),
+    same("Flatten", "FlattenV2", "flatten_param", &[Parameter("axis", "axis", Int(1)), Parameter("end_axis", "end_axis", Int(-1))]),
     with("Reshape", reshape),
     with("Permute", permute),
-    same("Crop", "Crop", "crop_param", &[Carry("axis", "axis", Int(2))]),
-    same("Tile", "TileWithAxis", "tile_param", &[Carry("axis", "axis", Int(1)), Carry("tiles", "tiles", Int(1))]),
-    same("Reorg", "PassThrough", "reorg_param", &[Carry("stride", "stride", Int(2)), Carry("reverse", "reverse", Bool(false))]),
-    same("ShuffleChannel", "ShuffleChannel", "shuffle_channel_param", &[Carry("group", "group", Int(1))]),
-    same("ROIPooling", "ROIPooling", "roi_pooling_param", &[Carry("pooled_h", "pooled_h", Int(1)), Carry("pooled_w", "pooled_w", Int(1))]),
+    same("Crop", "Crop", "crop_param", &[Parameter("axis", "axis", Int(2))]),
+    same("Tile", "TileWithAxis", "tile_param", &[Parameter("axis", "axis", Int(1)), Parameter("tiles", "tiles", Int(1))]),
+    same("Reorg", "PassThrough", "reorg_param", &[Parameter("stride", "stride", Int(2)), Parameter("reverse", "reverse", Bool(false))]),
+    same("ShuffleChannel", "ShuffleChannel", "shuffle_channel_param", &[Parameter("group", "group", Int(1))]),
+    same("ROIPooling", "ROIPooling", "roi_pooling_param", &[Parameter("pooled_h", "pooled_h", Int(1)), Parameter("pooled_w", "pooled_w", Int(1))]),
 ];
 
 fn concat(op: &mut Op) -> Result<()> {

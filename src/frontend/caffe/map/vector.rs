@@ -2,9 +2,8 @@
 
 use super::cube::{spread, window};
 use super::{
-    Carry,
     Default::{Bool, Float, Int},
-    Rule, same, with,
+    Parameter, Rule, same, with,
 };
 use crate::frontend::caffe::op::Op;
 use crate::graph::{Attr, Shape, UNKNOWN_DIM};
@@ -12,27 +11,27 @@ use crate::status::Result;
 
 #[rustfmt::skip] // one row, one line
 pub const RULES: &[Rule] = &[
-    same("ReLU", "LeakyRelu", "relu_param", &[Carry("negative_slope", "negative_slope", Float(0.0))]),
+    same("ReLU", "LeakyRelu", "relu_param", &[Parameter("negative_slope", "negative_slope", Float(0.0))]),
     same("ReLU6", "Relu6", "relu_param", &[]),
-    same("ELU", "Elu", "elu_param", &[Carry("alpha", "alpha", Float(1.0))]),
+    same("ELU", "Elu", "elu_param", &[Parameter("alpha", "alpha", Float(1.0))]),
     with("PReLU", prelu),
     same("Sigmoid", "Sigmoid", "sigmoid_param", &[]),
     same("TanH", "Tanh", "tanh_param", &[]),
     same("Mish", "Mish", "mish_param", &[]),
     same("BNLL", "BNLL", "bnll_param", &[]),
     same("AbsVal", "Abs", "absval_param", &[]),
-    same("Threshold", "Threshold", "threshold_param", &[Carry("threshold", "threshold", Float(0.0))]),
-    same("Exp", "Exp", "exp_param", &[Carry("base", "base", Float(-1.0)), Carry("scale", "scale", Float(1.0)), Carry("shift", "shift", Float(0.0))]),
-    same("Log", "Log", "log_param", &[Carry("base", "base", Float(-1.0)), Carry("scale", "scale", Float(1.0)), Carry("shift", "shift", Float(0.0))]),
-    same("Power", "Power", "power_param", &[Carry("power", "power", Float(1.0)), Carry("scale", "scale", Float(1.0)), Carry("shift", "shift", Float(0.0))]),
+    same("Threshold", "Threshold", "threshold_param", &[Parameter("threshold", "threshold", Float(0.0))]),
+    same("Exp", "Exp", "exp_param", &[Parameter("base", "base", Float(-1.0)), Parameter("scale", "scale", Float(1.0)), Parameter("shift", "shift", Float(0.0))]),
+    same("Log", "Log", "log_param", &[Parameter("base", "base", Float(-1.0)), Parameter("scale", "scale", Float(1.0)), Parameter("shift", "shift", Float(0.0))]),
+    same("Power", "Power", "power_param", &[Parameter("power", "power", Float(1.0)), Parameter("scale", "scale", Float(1.0)), Parameter("shift", "shift", Float(0.0))]),
     with("Eltwise", eltwise),
     with("BatchNorm", batch_norm),
     with("Scale", |op| per_channel(op, "Scale", "scale_param", "scale")),
     with("Bias", |op| per_channel(op, "Bias", "bias_param", "bias")),
-    same("MVN", "MVN", "mvn_param", &[Carry("normalize_variance", "normalize_variance", Bool(true)), Carry("across_channels", "across_channels", Bool(false)), Carry("eps", "eps", Float(1e-9))]),
+    same("MVN", "MVN", "mvn_param", &[Parameter("normalize_variance", "normalize_variance", Bool(true)), Parameter("across_channels", "across_channels", Bool(false)), Parameter("eps", "eps", Float(1e-9))]),
     with("LRN", lrn),
     with("Softmax", softmax),
-    same("Reduction", "Reduction", "reduction_param", &[Carry("axis", "axis", Int(0)), Carry("coeff", "coeff", Float(1.0))]),
+    same("Reduction", "Reduction", "reduction_param", &[Parameter("axis", "axis", Int(0)), Parameter("coeff", "coeff", Float(1.0))]),
     with("ArgMax", arg_max),
     with("Pooling", pooling),
 ];

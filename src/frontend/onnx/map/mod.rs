@@ -167,13 +167,23 @@ fn set_attrs(op: &Op, node: &mut Node, attrs: &[Rename]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Emit, RULES, TABLES};
-    use crate::graph::op;
+    use super::{Emit, RULES, Rule, TABLES, reasons};
+    use crate::graph::{infer, op};
 
     #[test]
     fn no_operator_has_two_rules() {
         let rows: usize = TABLES.iter().map(|table| table.len()).sum();
         assert_eq!(RULES.len(), rows);
+    }
+
+    #[test]
+    fn what_always_becomes_another_operator_has_no_reason_to_stay_and_no_sizes_of_its_own() {
+        for Rule { onnx, emit } in TABLES.iter().flat_map(|table| table.iter()) {
+            if matches!(emit, Emit::Same(..)) {
+                assert!(reasons::why(onnx).is_none(), "{onnx} is mapped: take it out of ROWS in reasons.rs");
+                assert!(!infer::tells_onnx(onnx), "{onnx} is mapped: take it out of rule in infer/onnx.rs");
+            }
+        }
     }
 
     #[test]

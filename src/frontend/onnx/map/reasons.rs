@@ -49,7 +49,7 @@ static ROWS: &[(&[&str], &str)] = &[
         "CANN has no such operator of int8",
     ),
     (
-        &["NonZero", "Unique", "NonMaxSuppression", "Compress"],
+        &["Unique", "Compress"],
         "its work is not modelled; unless its operands are constants, only a run tells how much it finds",
     ),
     (&["ImageDecoder"], "only a run tells how large its image is"),

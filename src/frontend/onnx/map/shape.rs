@@ -1,7 +1,7 @@
 //! Constants, and operators that only change or tell a shape.
 
 use super::{Default::Int, Rule, attr, same, with};
-use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::limits::MAX_DIM;
 use crate::frontend::onnx::op::Op;
 use crate::frontend::onnx::tensor;
 use crate::graph::infer::SHAPES_OF_INPUTS;

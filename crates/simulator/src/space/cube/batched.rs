@@ -1,13 +1,13 @@
 //! What `BatchMatMulV3` asks of a tiling, parameter by parameter, so that a search meets few that no kernel of the
 //! operator runs. The rules are those of [`crate::tiling::batch_matmul_v3::legality`]; here they only point the way.
 
-use super::tiling::{F, Tiling, round_up};
+use super::tiling::{F, Tiling, is_batch_matmul_v3};
 use super::{FULL_A, FULL_B, P};
-use crate::soc::{Arch, Soc};
+use crate::rounding::round_up;
+use crate::soc::Soc;
 use crate::tiling::Platform;
 use crate::tiling::batch_matmul_v3::legality::Kernels;
-use crate::workload::{MatMul, MatMulKernel, SplitK};
-use aoe_graph::DataType;
+use crate::workload::{MatMul, SplitK};
 
 /// Most blocks of a product along m or n that a task of whole products is offered in.
 pub(super) const MOST_BLOCKS: u64 = 16;
@@ -170,11 +170,4 @@ impl Batched {
         let two = single == whole && single <= 2 * base && panel.saturating_mul(self.es) <= self.l1;
         single <= base || single == 2 * base && panel.saturating_mul(self.es) <= self.l1 || two
     }
-}
-
-/// Whether `BatchMatMulV3` of a part whose kernels are known computes a product.
-pub(in crate::space) fn is_batch_matmul_v3(w: &MatMul, soc: &Soc) -> bool {
-    let float = |t: DataType| matches!(t, DataType::Float | DataType::Float16 | DataType::Bfloat16);
-    let ascend_c = w.kernel == MatMulKernel::AscendC;
-    ascend_c && w.batch > 1 && float(w.dtype) && float(w.out_dtype) && soc.arch == Arch::C220
 }

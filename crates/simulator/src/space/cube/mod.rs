@@ -9,10 +9,11 @@ mod tbe;
 mod tiling;
 mod values;
 
-pub(in crate::space) use batched::{Batched, is_batch_matmul_v3};
-pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, even_base, round_up};
+pub(in crate::space) use batched::Batched;
+pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, even_base};
 
 use super::Parameter;
+use crate::rounding::round_up;
 use crate::soc::{Arch, Soc};
 use crate::workload::{CubeSchedule, CubeShape, LoopOrder, MatMul, MatMulKernel, SplitK, Workload};
 use aoe_graph::DataType;

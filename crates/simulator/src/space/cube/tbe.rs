@@ -1,8 +1,9 @@
 //! What TBE's convolutions ask of a tiling, parameter by parameter, so that a search meets few that no record can say.
 //! The rules are those of [`crate::tiling::tbe::conv2d`]; here they only point the way.
 
-use super::tiling::{F, round_up};
+use super::tiling::F;
 use super::{FULL_A, FULL_B, P};
+use crate::rounding::round_up;
 use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind};
 

@@ -1,9 +1,10 @@
 //! A cube tiling in the terms of CANN's tiling structures, and its way to the canonical schedule.
 
-use super::is_batch_matmul_v3;
-use crate::soc::Soc;
+use crate::rounding::round_up;
+use crate::soc::{Arch, Soc};
 use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling};
-use crate::workload::{LoopOrder, OutputPath, SplitK, Workload, bias_bytes};
+use crate::workload::{LoopOrder, MatMul, MatMulKernel, OutputPath, SplitK, Workload, bias_bytes};
+use aoe_graph::DataType;
 
 #[cfg(test)]
 mod tests;
@@ -346,7 +347,9 @@ pub(in crate::space) fn even_base(single: u64, base: u64) -> u64 {
     round_up(single.div_ceil(blocks), F)
 }
 
-/// Rounds up to a multiple; saturates.
-pub(in crate::space) fn round_up(value: u64, step: u64) -> u64 {
-    value.div_ceil(step.max(1)).saturating_mul(step.max(1))
+/// Whether `BatchMatMulV3` of a part whose kernels are known computes a product.
+pub(in crate::space) fn is_batch_matmul_v3(w: &MatMul, soc: &Soc) -> bool {
+    let float = |t: DataType| matches!(t, DataType::Float | DataType::Float16 | DataType::Bfloat16);
+    let ascend_c = w.kernel == MatMulKernel::AscendC;
+    ascend_c && w.batch > 1 && float(w.dtype) && float(w.out_dtype) && soc.arch == Arch::C220
 }

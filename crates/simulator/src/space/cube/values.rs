@@ -1,8 +1,9 @@
 //! The value lists of cube parameters.
 
 use super::batched::MOST_BLOCKS;
-use super::tiling::{F, Limits, round_up};
+use super::tiling::{F, Limits};
 use super::{Kernels, P};
+use crate::rounding::round_up;
 use crate::soc::Soc;
 use crate::workload::CubeShape;
 

@@ -4,7 +4,8 @@
 //! L0C together, several A's for one B, and rows of several products in one block (there each product keeps a block of
 //! its own).
 
-use super::super::cube::{F, Tiling, round_up};
+use super::super::cube::{F, Tiling};
+use crate::rounding::round_up;
 use crate::soc::{Arch, Soc};
 use crate::tiling::Platform;
 use crate::tiling::batch_matmul_v3::{self, Choice, Problem, Template};

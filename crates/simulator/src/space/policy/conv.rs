@@ -7,8 +7,9 @@
 //! gradient, and products of the 910B are dealt by cube and loads together, at the part's L2 rate: a deal that only
 //! spares cube steps has each core read nearly all of the weights, and a gain over such a default is none.
 
+use crate::rounding::round_up;
 use crate::soc::{Arch, Soc};
-use crate::space::cube::{F, Limits, Tiling, round_up};
+use crate::space::cube::{F, Limits, Tiling};
 use crate::tiling::Platform;
 use crate::tiling::conv3d_v2::{self, Problem, Record};
 use crate::workload::{Conv, ConvKind, CubeShape, Extents, LoopOrder, OutputPath, Schedule, SplitK};

@@ -4,8 +4,9 @@
 //! The start of the block and the trimming of the K steps follow `MatMulV3`'s rules; everything else is what
 //! minimises the obvious cost, and the function's comment says so.
 
+use crate::rounding::round_up;
 use crate::soc::Soc;
-use crate::space::cube::{F, Limits, Tiling, align_steps, round_up};
+use crate::space::cube::{F, Limits, Tiling, align_steps};
 use crate::workload::{CubeShape, Extents, LoopOrder, MatMul, OutputPath, SplitK};
 use aoe_graph::{DataType, Format};
 

@@ -2,7 +2,8 @@
 
 use super::template::Template;
 use super::{Bounds, NAMES, P, Values};
-use crate::space::cube::{F, round_up};
+use crate::rounding::round_up;
+use crate::space::cube::F;
 use crate::tiling::matmul_v3::Tiling;
 
 /// baseM and baseN of the deterministic template, in CANN's rules as in every public record.

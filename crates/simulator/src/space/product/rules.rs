@@ -2,7 +2,8 @@
 
 use super::template::Template;
 use super::{Bounds, P, Values};
-use crate::space::cube::{F, round_up};
+use crate::rounding::round_up;
+use crate::space::cube::F;
 
 /// What a parameter may be, given those before it.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,9 @@
 use super::rules::LONGEST;
 use super::template::Template;
 use super::{Bounds, P};
+use crate::rounding::round_up;
 use crate::soc::Soc;
-use crate::space::cube::{F, round_up};
+use crate::space::cube::F;
 use crate::workload::MatMul;
 
 /// L2 tiles are offered where the operands take more than this share of L2.

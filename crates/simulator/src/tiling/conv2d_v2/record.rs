@@ -5,6 +5,7 @@
 //! image in a row (`hoL1`, `hoL0` are numbers of pixels), `mMode` 0 rows by columns.
 
 use super::OP_TYPE;
+use crate::rounding::round_up;
 use crate::tiling::conv_form::{buffer_flag, buffers, check_form};
 use crate::tiling::fields::{Unmodelled, inexpressible, narrow, order, order_number, tiling};
 use crate::workload::{Conv, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK};
@@ -97,10 +98,6 @@ impl Tiling {
         s.unmodelled = self.beyond(&of_schedule(&s, w).unwrap_or_default());
         Ok(s)
     }
-}
-
-fn round_up(value: u64, step: u64) -> u64 {
-    value.div_ceil(step.max(1)).saturating_mul(step.max(1))
 }
 
 fn pixels_of_image(w: &Conv) -> u64 {

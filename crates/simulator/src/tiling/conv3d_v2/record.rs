@@ -10,6 +10,7 @@
 //! (`singleCoreCi`, `fixpParamsFullLoadFlag`).
 
 use super::Problem;
+use crate::rounding::round_up;
 use crate::tiling::conv_form::{buffer_flag, buffers, check_form};
 use crate::tiling::fields::{Unmodelled, inexpressible, narrow, order, order_number, tiling};
 use crate::workload::{Conv, Cores, CubeSchedule, Depth, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK};
@@ -114,8 +115,8 @@ impl Tiling {
             whole.images.div_ceil(self.batch_dim.into()).saturating_mul(whole.planes.min(self.single_core_do.into()));
         let task = whole.pixels.min(self.single_core_m.into());
         let l0 = L0Tile {
-            m: narrow(BANK_OP_TYPE, "mL0", round_up(self.m_l0.into()))?,
-            n: narrow(BANK_OP_TYPE, "nL0", round_up(self.n_l0.into()))?,
+            m: narrow(BANK_OP_TYPE, "mL0", round_up(self.m_l0.into(), F))?,
+            n: narrow(BANK_OP_TYPE, "nL0", round_up(self.n_l0.into(), F))?,
             k_a: self.k_l0,
             k_b: self.k_l0,
         };
@@ -191,7 +192,7 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
         }
         L1Tile::Panel(p) => Err(inexpressible(BANK_OP_TYPE, format!("an L1 panel holds {} products", p.batch))),
     };
-    let (rows, columns) = (round_up(task), round_up(s.single.n));
+    let (rows, columns) = (round_up(task, F), round_up(s.single.n, F));
     let (a, b) = (panel(s.l1_a, rows, s.l0.m)?, panel(s.l1_b, columns, s.l0.n)?);
     if planes > 1 && matches!(s.l1_a, L1Tile::Full(_)) {
         return Err(inexpressible(BANK_OP_TYPE, format!("L1 holds {planes} planes of {task} pixels at once")));
@@ -262,9 +263,4 @@ fn m_tasks(s: &CubeSchedule, w: &Conv, whole: &Whole) -> Result<MTasks> {
         let reason = format!("core tasks of {} pixels are no even parts of the planes of {w}", s.single.m);
         inexpressible(BANK_OP_TYPE, reason)
     })
-}
-
-/// Rounds up to whole fractals; saturates.
-fn round_up(value: u64) -> u64 {
-    value.div_ceil(F).saturating_mul(F)
 }

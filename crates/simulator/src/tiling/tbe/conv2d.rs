@@ -9,7 +9,8 @@
 //! A schedule counts the pixels of all images in a row; TBE deals images first (`block_dim[0]`), then whole L0 tiles
 //! of an image.
 
-use super::{F, Judged, Strength, TbeTiling, demand, matmul::has_work, round_up, shared_rules};
+use super::{F, Judged, Strength, TbeTiling, demand, matmul::has_work, shared_rules};
+use crate::rounding::round_up;
 use crate::tiling::Platform;
 use crate::workload::tbe::lighter_order;
 use crate::workload::{Conv, ConvKind, Cores, CubeSchedule, Extents, L1Tile, L2Tiling, OutputPath, Panel, SplitK};

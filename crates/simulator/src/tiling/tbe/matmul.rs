@@ -1,6 +1,7 @@
 //! What a tiling of `MatMulV2` must satisfy.
 
-use super::{Judged, Strength, TbeTiling, demand, round_up, shared_rules};
+use super::{Judged, Strength, TbeTiling, demand, shared_rules};
+use crate::rounding::round_up;
 use crate::tiling::Platform;
 use crate::workload::{CubeShape, L1Tile, MatMul};
 

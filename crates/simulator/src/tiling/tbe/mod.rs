@@ -35,10 +35,6 @@ fn demand(holds: bool, rule: impl FnOnce() -> String) -> Judged {
     if holds { Ok(()) } else { Err(rule()) }
 }
 
-fn round_up(value: u64, step: u64) -> u64 {
-    value.div_ceil(step.max(1)).saturating_mul(step.max(1))
-}
-
 /// The limits of L0 and of the cores, which all kinds share. `bias` and `element` (bytes) are those of the operands.
 fn shared_rules(t: &TbeTiling, element: u64, bias: bool, p: &super::Platform) -> Judged {
     let (l0, b) = (t.l0, t.buffers);

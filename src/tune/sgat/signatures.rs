@@ -10,25 +10,25 @@ use std::ops::Range;
 
 /// Tells pieces of a network apart by what decides their cost.
 #[derive(Debug, Default)]
-pub struct Looks {
+pub struct Signatures {
     workloads: FxHashMap<Workload, u64>,
 }
 
-impl Looks {
+impl Signatures {
     /// A text of numbers that is equal for two pieces exactly if every scope in one costs what it costs in
     /// the other: workloads, tensors between kernels by relative place, and for tensors of others which of
     /// them are one, what made them and whether they are in L2.
     pub fn of(&mut self, network: &Network<'_>, kernels: &Range<u32>, run: &Run) -> Vec<u64> {
-        let mut look = vec![run.parts, u64::from(run.keeps_weights)];
+        let mut signature = vec![run.parts, u64::from(run.keeps_weights)];
         let mut outside: FxHashMap<Port, u64> = FxHashMap::default();
         for at in kernels.clone() {
             let stage = network.stage(at);
             let next = self.workloads.len() as u64;
-            look.push(match self.workloads.get(stage.workload) {
+            signature.push(match self.workloads.get(stage.workload) {
                 Some(&number) => number,
                 None => *self.workloads.entry(stage.workload.clone()).or_insert(next),
             });
-            look.extend([stage.role as u64 | u64::from(stage.runs) << 8, stage.domain, stage.reads.len() as u64]);
+            signature.extend([stage.role as u64 | u64::from(stage.runs) << 8, stage.domain, stage.reads.len() as u64]);
             for read in &stage.reads {
                 let mut number = || place_of(&mut outside, read.origin);
                 let (kind, place) = match read.source {
@@ -39,14 +39,14 @@ impl Looks {
                     Source::Kernel(_) | Source::Input => (1, number()),
                 };
                 let is = u64::from(network.carries(read)) | u64::from(read.converted) << 1;
-                look.extend([kind, place, read.elements, read.bytes, is]);
+                signature.extend([kind, place, read.elements, read.bytes, is]);
             }
             let behind = |from: u32| stage.users.last().is_some_and(|&user| user >= from);
             let leaves = stage.leaves || run.parts > 1 && behind(run.to);
             let goes_on = stage.users.is_empty() || behind(kernels.end);
-            look.push(u64::from(leaves) | u64::from(goes_on) << 1);
+            signature.push(u64::from(leaves) | u64::from(goes_on) << 1);
         }
-        look
+        signature
     }
 }
 

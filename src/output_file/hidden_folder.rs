@@ -19,15 +19,15 @@ const NEW: Duration = Duration::from_secs(600);
 
 /// Such a folder, gone with this.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct HiddenFolder {
     folder: TempDir,
     _owner: Option<Guard>,
 }
 
-impl Shelf {
+impl HiddenFolder {
     /// Makes one in a directory; its name begins with `prefix`. Where there are no locks, it has no owner, and nobody
     /// else removes it.
-    pub fn open(directory: &Path, prefix: &str) -> io::Result<Shelf> {
+    pub fn open(directory: &Path, prefix: &str) -> io::Result<HiddenFolder> {
         let folder = private::folder(directory, prefix)?;
         // The name tells others that there is an owner: so the file is locked before it has that name.
         let (unlocked, locked) = (folder.path().join("new"), folder.path().join(OWNER));
@@ -40,13 +40,13 @@ impl Shelf {
             }
         };
         std::fs::rename(&unlocked, &locked)?;
-        Ok(Shelf { folder, _owner: owner })
+        Ok(HiddenFolder { folder, _owner: owner })
     }
 
     /// The same, once those have gone that killed owners left there under this prefix.
-    pub fn fresh(directory: &Path, prefix: &str) -> io::Result<Shelf> {
+    pub fn fresh(directory: &Path, prefix: &str) -> io::Result<HiddenFolder> {
         sweep(directory, prefix, |_| {});
-        Shelf::open(directory, prefix)
+        HiddenFolder::open(directory, prefix)
     }
 
     /// Where it is.
@@ -104,8 +104,8 @@ mod tests {
 
     const PREFIX: &str = "unfinished-";
 
-    fn opened(directory: &Path) -> Shelf {
-        Shelf::fresh(directory, PREFIX).unwrap()
+    fn opened(directory: &Path) -> HiddenFolder {
+        HiddenFolder::fresh(directory, PREFIX).unwrap()
     }
 
     #[test]
