@@ -165,3 +165,11 @@ fn cann_does_not_look_where_an_earlier_libaoe_wrote_below_the_cache() {
     let plain = BankPaths { custom: "/bank/Ascend910B2/unified_bank".into(), also_read: Vec::new() };
     assert!(plain.is_read_by_cann(Path::new("/Ascend910B2/unified_bank/a.json")));
 }
+
+#[test]
+fn a_bank_is_where_cann_looks_by_itself_only_below_its_own_directories() {
+    let of = |custom: &str| BankPaths { custom: custom.into(), also_read: Vec::new() }.is_default();
+    assert!(of("/home/me/Ascend/cann/data/aoe/custom/op/Ascend910B2/unified_bank"));
+    assert!(of("/home/me/Ascend/latest/data/aoe/custom/op/Ascend910B2/unified_bank"));
+    assert!(!of("/home/me/Ascend/cann/data/aoe/op") && !of("/bank/Ascend910B2/unified_bank"));
+}

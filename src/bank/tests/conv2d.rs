@@ -75,6 +75,17 @@ fn a_convolution_s_info_dict_has_the_key_s_fields_and_no_others() {
 #[test]
 fn only_forward_convolutions_of_plain_images_are_asked_for() {
     assert!(conv2d::has_key(&image(1)));
+    // Each type of operands has a bias of its own.
+    for (dtype, bias) in [
+        (DataType::Float, DataType::Float),
+        (DataType::Bfloat16, DataType::Bfloat16),
+        (DataType::Int8, DataType::Int32),
+        (DataType::Hifloat8, DataType::Float),
+    ] {
+        let w = Conv { dtype, ..image(1) };
+        assert!(conv2d::has_key(&w), "{dtype:?}");
+        assert_eq!(conv2d::info_dict(&w)["biasDtype"], json!(bias.ge_number()), "{dtype:?}");
+    }
     for other in [
         Conv { kind: ConvKind::BackpropInput, ..image(1) },
         Conv { format: Format::Nc1hwc0, ..image(1) },

@@ -77,6 +77,11 @@ fn entries_that_hold_no_record_are_counted() {
     assert_eq!(count(text.replacen(key, &other, 1).as_bytes()), 1);
     let gradient = r#"[{"modelhash":"77","modelvalue":{"gradientTime":[1],"gradientSize":[2]}},{"modelhash":"x"}]"#;
     assert_eq!(count(gradient.as_bytes()), 1);
+    let subgraph = r#"{"version": "2.1"}
+{"feature":{"feature":[{"struct":[{"dsize":[2],"in":[[8,4,56,56,16]],"op":"Relu"}]}]},"graphID":"5","strategy":{"end2EndTime":7,"group":[{"cut":[2],"fusionType":[true],"scopeId":[3],"ubPass":{}}],"modelName":"net"}}
+"#;
+    assert_eq!(count(subgraph.as_bytes()), 0, "the first line is no record, and none is to be there");
+    assert_eq!(count(format!("{subgraph}half\n").as_bytes()), 1);
     let lines = format!("{}\nhalf\n\n{}\nhalf", record(128, &soc()), record(256, &soc()));
     assert_eq!(count(lines.as_bytes()), 2, "a blank line is none");
 }
