@@ -32,7 +32,7 @@ fmt:     ## format the Rust code
 	@scripts/need rustfmt
 	cargo fmt
 
-lint:    ## formatting, clippy, documentation, scripts, licences
+lint:    ## formatting, clippy, documentation, structure, scripts, licences
 	@scripts/lint
 
 bench:   ## time the tuning of the bundled models and what the C interface costs, beside the goals

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _program
 from ._arguments import PathLike, invalid, options_of, path_of
-from ._errors import FileError, NotFound
+from ._errors import NotFound
 from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, c_text, check, json_text, library, option_array, text_array
 from ._predict import Answers, Case
 from ._warned import heard, tell, warned
@@ -162,17 +161,11 @@ def _paths(paths: Union[PathLike, Sequence[PathLike]]) -> Sequence[PathLike]:
 
 
 def _soc_name(soc: OptionValue) -> Optional[str]:
-    """The name of a part, which the files of its banks have; of a file that describes one what it says. What is wrong with such
-    a file the library tells."""
-    text = None if soc is None else str(soc)
-    if text is None or not ("/" in text or text.endswith((".json", ".ini"))):
-        return text
-    try:
-        content = Path(text).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise FileError(f"soc={text} cannot be read: {error}", 1004, "AOE_ERROR_IO") from error
-    named = re.search(r'"name"\s*:\s*"([^"]+)"|^\s*SoC_version\s*=\s*(\S+)', content, re.MULTILINE)
-    return named and (named.group(1) or named.group(2))
+    """The name of a part, which the files of its banks have; what its description says, where that is what is given."""
+    if soc is None:
+        return None
+    name: str = json.loads(_program.run(["soc", _program.path_argument(str(soc))]))["name"]
+    return name
 
 
 def _layer(path: PathLike, soc: Optional[str]) -> Path:

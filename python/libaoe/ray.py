@@ -13,6 +13,7 @@ import importlib
 import logging
 import os
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
@@ -25,8 +26,12 @@ from .fleet import arguments, finish, guarded, keep, left, selected, stored, tel
 
 #: How often a task whose worker or node has died is started again.
 _RETRIES = 5
-#: How long the head of a cluster may take to answer, in seconds.
+#: How long the head of a cluster may take to take a connection, in seconds.
 _PATIENCE_S = 10.0
+#: How long joining a cluster may take, in seconds; Python and Ray have to start for it.
+_JOIN_S = 60.0
+#: Joins a cluster and leaves it.
+_JOINS = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False, logging_level=40); ray.shutdown()"
 #: The resource of a device, by Ray's name.
 _DEVICE = "NPU"
 
@@ -67,7 +72,7 @@ def _run(ray: Any, told: argparse.Namespace) -> int:
 
 
 def _connect(ray: Any, address: str) -> None:
-    """Joins the cluster. One that does not answer is named before Ray asks, which would ask it for minutes."""
+    """Joins the cluster. One that does not answer is named before Ray asks, which would ask it for minutes, or for ever."""
     asked = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
     place = urlsplit(asked if "://" in asked else f"//{asked}")
     try:
@@ -75,9 +80,22 @@ def _connect(ray: Any, address: str) -> None:
             if not place.hostname or not place.port:
                 raise ValueError("write HOST:PORT, as ray start tells it, or ray://HOST:PORT")
             socket.create_connection((place.hostname, place.port), _PATIENCE_S).close()
+        if asked != "local":
+            _try_to_join(asked)
         ray.init(address=asked, log_to_driver=False, logging_level=logging.WARNING)
     except (OSError, ValueError, RuntimeError) as error:
         raise Error(f"--address {asked}: no Ray cluster answers there ({error}): start one with ray start --head") from error
+
+
+def _try_to_join(address: str) -> None:
+    """Joins and leaves a cluster in another process, which can be ended. `auto` may mean one that is long gone, and behind a port
+    that takes connections there may be nobody who answers."""
+    try:
+        told = subprocess.run([sys.executable, "-c", _JOINS, address], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_JOIN_S)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"it could not be joined within {_JOIN_S:g} seconds") from None
+    if told.returncode != 0:
+        raise RuntimeError((told.stderr.strip().splitlines() or [f"joining it ended with status {told.returncode}"])[-1])
 
 
 def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result]:

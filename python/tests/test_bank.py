@@ -76,7 +76,7 @@ def test_a_part_of_one_s_own_has_a_bank_of_its_name(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(json.dumps({**part, "name": "Mine1"}))
     with pytest.raises(libaoe.NotFound, match="holds nothing of Mine1: there is Ascend910B2"):
         libaoe.Bank(WHOLE, soc=str(tmp_path / "mine.json"))
-    with pytest.raises(libaoe.FileError, match="soc=.*none.json"):
+    with pytest.raises(libaoe.FileError, match="none.json"):
         libaoe.Bank(WHOLE, soc=str(tmp_path / "none.json"))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -15,6 +18,8 @@ from conftest import BERT, PART, SURE
 from test_fleet import SMALL, bucket, s3, tree  # noqa: F401  # Two are fixtures.
 
 from libaoe import _program, fleet
+from libaoe import ray as on_ray
+from libaoe._errors import Error
 from libaoe._storage import open_store
 
 pytest.importorskip("ray", reason="ray is not installed")
@@ -162,6 +167,31 @@ def test_a_cluster_that_does_not_answer_is_named_at_once(address: str) -> None:
     told = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert told.returncode == 1 and told.stderr.startswith(f"[ERROR] --address {address}: no Ray cluster answers there "), told
     assert told.stderr.count("\n") == 1 and not told.stdout
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A port that takes connections, behind which nobody says a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("named", ["by its address", "as the last one that ran here"])
+def test_a_cluster_that_takes_connections_and_says_nothing_is_named_in_bounded_time(
+    named: str, silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    address = silent
+    if named != "by its address":
+        address = "auto"
+        (tmp_path / "ray").mkdir()
+        (tmp_path / "ray" / "ray_current_cluster").write_text(silent)
+    monkeypatch.setattr(on_ray, "_JOIN_S", 15.0)
+    begin = time.monotonic()
+    with pytest.raises(Error, match=f"^--address {address}: no Ray cluster answers there .*joined within 15 seconds"):
+        on_ray._connect(importlib.import_module("ray"), address)
+    assert time.monotonic() - begin < 60
 
 
 def test_a_bank_is_in_the_folder_of_the_driver_and_not_of_its_workers(cluster: Any, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 //! Reading a bank file of any size: several threads, each a piece of the file at a time.
 
+use super::fields::ByFields;
 use super::packed::{Kept, Packed};
 use super::table::Table;
 use super::template::Template;
@@ -10,7 +11,6 @@ use crate::bank::lines::{Finding, trim};
 use crate::bank::reader::{Judge, LineReader, Mended, Notes, repeated};
 use crate::bank::side::Side;
 use crate::bank::{Content as _, unified};
-use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
@@ -47,9 +47,8 @@ struct Piece {
 #[derive(Debug)]
 pub struct Loaded {
     pub table: Table,
-    /// Of a unified bank, the text of each key by that with its fields sorted, where the two differ; of several with the
-    /// same fields the first.
-    pub by_fields: FxHashMap<String, String>,
+    /// The keys of a unified bank.
+    pub by_fields: ByFields,
     /// What there is to tell of lines, which are counted from 1.
     pub findings: Vec<(usize, String)>,
     /// How much more there is to tell.
@@ -67,13 +66,11 @@ pub fn load_unified(mut file: File) -> io::Result<Loaded> {
     file.read_to_end(&mut content)?;
     let bank = unified::Bank::parse(&content);
     let mut packed = Packed::default();
-    let mut by_fields = FxHashMap::default();
+    let mut keys = Vec::new();
     for (info, knowledge) in unified::records(&bank) {
-        let (key, sorted) = (info.dumps(), info.sorted().dumps());
+        let key = info.dumps();
         packed.push_text(key.as_bytes(), knowledge.as_bytes());
-        if sorted != key {
-            by_fields.entry(sorted).or_insert(key);
-        }
+        keys.push(key);
     }
     let mut table = Table::with_room(std::iter::once(&packed), Vec::new())?;
     for record in packed.iter() {
@@ -82,7 +79,8 @@ pub fn load_unified(mut file: File) -> io::Result<Loaded> {
     table.finish();
     let told = bank.findings().iter().map(Finding::sentence);
     let findings: Vec<_> = told.take(MOST_KEPT).collect();
-    Ok(Loaded { table, by_fields, unlisted: bank.findings().len() - findings.len(), findings })
+    let unlisted = bank.findings().len() - findings.len();
+    Ok(Loaded { table, by_fields: ByFields::new(keys), findings, unlisted })
 }
 
 /// As [`load`], in pieces of so many bytes.
@@ -109,7 +107,7 @@ pub fn load_by(piece: u64, file: &File, form: Form, op_type: &str, side: &Side) 
         line += lines;
     }
     table.finish();
-    Ok(Loaded { table, by_fields: FxHashMap::default(), findings, unlisted })
+    Ok(Loaded { table, by_fields: ByFields::default(), findings, unlisted })
 }
 
 /// Adds the records of a piece in their order, so that of two with one key the first counts; gives what there is

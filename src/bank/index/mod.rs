@@ -1,9 +1,10 @@
 //! Operator banks in memory, to be looked up in inside a compiler.
 //!
 //! An index is a snapshot: it holds what the files held when it was opened, and what is written later is
-//! seen by opening another. In return nothing in it ever changes, so that any number of threads look up
+//! seen by opening another. In return no answer of it ever changes, so that any number of threads look up
 //! without a lock, and whoever holds an answer keeps it.
 
+mod fields;
 mod keys;
 mod load;
 mod packed;
@@ -26,7 +27,7 @@ use super::unified;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
-use rustc_hash::FxHashMap;
+use fields::ByFields;
 use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -62,8 +63,8 @@ struct Operator {
     op_type: String,
     /// The first that has a key counts.
     layers: Vec<Table>,
-    /// As [`load::Loaded`] has it, of all layers.
-    by_fields: FxHashMap<String, String>,
+    /// The keys of a unified bank, of all layers.
+    by_fields: ByFields,
 }
 
 impl Index {
@@ -119,9 +120,7 @@ impl Index {
         };
         if let Some(operator) = known {
             operator.layers.push(loaded.table);
-            for (sorted, key) in loaded.by_fields {
-                operator.by_fields.entry(sorted).or_insert(key);
-            }
+            operator.by_fields.add(loaded.by_fields);
         } else {
             let (layers, by_fields) = (vec![loaded.table], loaded.by_fields);
             self.operators.push(Operator { name, op_type, layers, by_fields });
@@ -147,9 +146,8 @@ impl Index {
 
     /// Bytes of memory that the records take, with everything that is needed to find them.
     pub fn memory(&self) -> usize {
-        let texts = self.operators.iter().flat_map(|operator| &operator.by_fields);
-        self.tables().map(Table::memory).sum::<usize>()
-            + texts.map(|(sorted, key)| sorted.len() + key.len()).sum::<usize>()
+        let keys = self.operators.iter().map(|operator| operator.by_fields.memory());
+        self.tables().map(Table::memory).sum::<usize>() + keys.sum::<usize>()
     }
 
     fn tables(&self) -> impl Iterator<Item = &Table> {

@@ -23,13 +23,17 @@ fn arguments() -> Command {
                 .requires("name")
                 .help("Show where each value of the SoC comes from, as a table"),
         )
-        .arg(Arg::new("name").value_name("NAME").help("SoC to show, in any case; all are listed without it"))
+        .arg(
+            Arg::new("name")
+                .value_name("NAME")
+                .help("SoC to show, in any case, or a file that --soc_version reads; all are listed without it"),
+        )
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     match matches.get_one::<String>("name") {
-        Some(name) if matches.get_flag("sources") => sources(&Soc::find(name)?, console),
-        Some(name) => show(&Soc::find(name)?, console),
+        Some(name) if matches.get_flag("sources") => sources(&Soc::named(name)?, console),
+        Some(name) => show(&Soc::named(name)?, console),
         None => list(console),
     }
 }

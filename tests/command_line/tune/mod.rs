@@ -476,7 +476,9 @@ fn the_help_and_the_version_are_results() {
 fn a_soc_that_is_shown_can_be_tuned_for() {
     let place = Place::new();
     let shown = place.run(&["soc", "ascend910b4"]).expect(0, &[]);
-    std::fs::write(place.path("my soc.json"), shown.stdout.replace("Ascend910B4", "AscendMine")).unwrap();
+    let mine = shown.stdout.replace("Ascend910B4", "AscendMine");
+    std::fs::write(place.path("my soc.json"), &mine).unwrap();
+    assert_eq!(place.run(&["soc", "my soc.json"]).expect(0, &[]).stdout, mine);
     let answer = place.tune(&["--soc_version=my soc.json", "-m", &model("resnet50.onnx")]).expect(0, &[]);
     assert!(answer.stdout.contains("AscendMine"), "{answer:#?}");
 }

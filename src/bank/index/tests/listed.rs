@@ -107,3 +107,45 @@ fn of_tbe_s_records_with_the_same_fields_the_one_in_the_order_asked_for_is_found
     assert_eq!(knowledge(&index, "conv2d", &other), None);
     assert!(knowledge(&index, "conv2d", &orders[0].sorted().dumps()).is_some());
 }
+
+#[test]
+fn keys_are_sorted_by_their_fields_when_the_first_one_asks_so_and_not_before() {
+    let root = tempfile::tempdir().unwrap();
+    let layers = ["custom", "built-in"].map(|name| root.path().join(name));
+    let order = ["stride", "fm_shape"];
+    let other = |bank: &mut unified::Bank, tile| {
+        let apart = Dict::from_iter([
+            ("op_type", Python::from("conv2d")),
+            ("pads", Python::from(7)),
+            ("dilation", Python::from(tile)),
+        ]);
+        bank.put(&apart, &tiling(tile), 2.5).unwrap();
+        apart
+    };
+    // Both layers have the same fields, in two orders, and a key of their own.
+    let orders = [order, [order[1], order[0]]].map(|names| info(Operator::Conv2d, names));
+    let mut own = Vec::new();
+    for ((layer, key), tile) in layers.iter().zip(&orders).zip(1..) {
+        std::fs::create_dir(layer).unwrap();
+        let mut bank = unified::Bank::default();
+        own.push(other(&mut bank, tile + 10));
+        bank.put(key, &tiling(tile), 2.5).unwrap();
+        std::fs::write(layer.join(unified::file_name("conv2d", &soc())), bank.render()).unwrap();
+    }
+    let index = Index::open(&layers, &Part::default()).unwrap();
+    let before = index.memory();
+    assert_eq!(knowledge(&index, "conv2d", &orders[1].dumps()), Some(json!({"tile": 2})));
+    assert_eq!(index.memory(), before, "a key as it stands is found without sorting");
+    let third = format!(r#"{{"stride": {0}, "op_type": "conv2d", "fm_shape": {0}}}"#, r#"[{"w": 1, "h": 2.0}]"#);
+    assert_eq!(knowledge(&index, "conv2d", &third), Some(json!({"tile": 1})), "the first layer's");
+    for (key, tile) in own.iter().zip([11, 12]) {
+        assert_eq!(knowledge(&index, "conv2d", &key.sorted().dumps()), Some(json!({"tile": tile})));
+    }
+    let texts: usize = orders.iter().chain(&own).map(|key| key.dumps().len()).sum();
+    // The two of the same fields are one text when they are sorted.
+    assert_eq!(index.memory() - before, texts - orders[1].dumps().len());
+    let first = Index::open(&layers[..1], &Part::default()).unwrap();
+    let before = first.memory();
+    assert_eq!(knowledge(&first, "conv2d", &third), Some(json!({"tile": 1})));
+    assert!(first.memory() > before, "one layer alone is not sorted on opening either");
+}
