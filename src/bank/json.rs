@@ -66,7 +66,7 @@ pub fn decimal(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{integer, to_sorted_text};
+    use super::{cut, decimal, integer, to_sorted_text};
     use serde_json::{Value, json};
 
     #[test]
@@ -81,5 +81,17 @@ mod tests {
         let got: Vec<_> =
             [json!(3), json!(3.0), json!(3.5), json!(true), json!("3"), json!(1e300)].iter().map(integer).collect();
         assert_eq!(got, [Some(3), Some(3), None, None, None, None]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_letters_and_says_so() {
+        assert_eq!(cut(&"ä".repeat(60)), "ä".repeat(60));
+        assert_eq!(cut(&"ä".repeat(61)), "ä".repeat(60) + "...");
+    }
+
+    #[test]
+    fn a_number_in_a_text_has_digits_only_and_no_zero_before_them() {
+        let got = ["0", "18446744073709551615", "18446744073709551616", "007", "+7", "-1", "1.0", ""].map(decimal);
+        assert_eq!(got, [Some(0), Some(u64::MAX), None, None, None, None, None, None]);
     }
 }

@@ -8,6 +8,9 @@ use prost::bytes::Bytes;
 use serde::Deserialize;
 use std::path::Path;
 
+#[cfg(test)]
+mod tests;
+
 /// UTF-8 byte order mark; CANN's parser skips one at the start of a line.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 

@@ -83,3 +83,32 @@ impl MergeOutcome {
         }) += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_that_would_not_compute_are_counted_and_the_first_are_named() {
+        let mut outcome = MergeOutcome::default();
+        for number in 0..MOST_NAMED {
+            outcome.name_broken("a rule", &format!("record {number}"));
+        }
+        assert_eq!((outcome.broken, outcome.warnings.len()), (MOST_NAMED, MOST_NAMED));
+        assert_eq!(outcome.warnings[99], "a record is not taken over: a rule (record 99)");
+        for broken in [MOST_NAMED + 1, MOST_NAMED + 2] {
+            outcome.name_broken("a rule", "one more");
+            assert_eq!((outcome.broken, outcome.warnings.len()), (broken, MOST_NAMED + 1));
+        }
+        assert!(outcome.warnings[MOST_NAMED].contains("not named"), "{:?}", outcome.warnings[MOST_NAMED]);
+    }
+
+    #[test]
+    fn each_fate_has_its_count() {
+        let mut outcome = MergeOutcome::default();
+        for (fate, times) in [(Fate::Added, 1), (Fate::Updated, 2), (Fate::Kept, 3), (Fate::Refused, 4)] {
+            (0..times).for_each(|_| outcome.count(fate));
+        }
+        assert_eq!([outcome.added, outcome.updated, outcome.kept, outcome.refused], [1, 2, 3, 4]);
+    }
+}

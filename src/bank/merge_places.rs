@@ -93,4 +93,36 @@ mod tests {
         let own = (into.clone(), vec![at("b"), at("b/x.json")]);
         assert_eq!(told, [own, soc("Ascend310P3"), soc("Ascend910B2")]);
     }
+
+    #[test]
+    fn one_file_is_one_that_is_there_or_is_named_as_one() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        std::fs::write(at("bank"), "").unwrap();
+        std::fs::create_dir(at("directory.json")).unwrap();
+        let told = ["bank", "directory.json", "new.json", "new", "new.jsonl"].map(|name| is_one_file(&at(name)));
+        assert_eq!(told, [true, false, true, false, false]);
+        assert!(is_same(&at("bank"), &at("./bank")) && !is_same(&at("bank"), &at("directory.json")));
+        assert!(!is_same(&at("none"), &at("none")), "one that is not there is no other's");
+    }
+
+    #[test]
+    fn a_built_in_bank_is_taken_where_the_target_lies_or_as_it_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        let record = r#"{"bank_type":"op_bank","id":1,"info_dict":{},"knowledge":{}}"#;
+        for bank in ["a/Ascend910B2/x.json", "a/x.json", "shipped/Ascend910B2/x.json", "other/x.json"] {
+            std::fs::create_dir_all(at(bank).parent().unwrap()).unwrap();
+            std::fs::write(at(bank), format!("{record}\n")).unwrap();
+        }
+        let built_in = [at("shipped"), at("other")];
+        let found = places(&[at("a")], &at("into"), &built_in).unwrap();
+        let told: Vec<_> = found.iter().map(|place| (place.into.clone(), place.built_in.clone())).collect();
+        let below = vec![at("shipped/Ascend910B2"), at("other")];
+        assert_eq!(told, [(at("into"), built_in.to_vec()), (at("into/Ascend910B2"), below)]);
+        // All goes into one file.
+        let found = places(&[at("a")], &at("into.json"), &[]).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((&found[0].into, found[0].sources.len()), (&at("into.json"), 2));
+    }
 }

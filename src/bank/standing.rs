@@ -152,4 +152,57 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_counts_for_more_decides_whatever_counts_for_less() {
+        let sorted = [knowledge(1), knowledge(2)];
+        let standing = |measurement, stated_us, tile: usize| Standing {
+            measurement,
+            stated_us,
+            knowledge: &sorted[tile],
+            soc_fields: Some(2),
+        };
+        let slow = "2026-01-01";
+        let [predicted, old, foreign, faster, later, before, device] = [
+            measurement(SIMULATOR, 2, 10.0, slow),
+            measurement(SIMULATOR, 1, 1.0, "2026-01-09"),
+            measurement(SIMULATOR, 3, 1.0, "2026-01-09"),
+            measurement(SIMULATOR, 2, 9.0, slow),
+            measurement(SIMULATOR, 2, 9.0, "2026-01-02"),
+            Measurement { before_us: 21.0, ..measurement(SIMULATOR, 2, 9.0, "2026-01-02") },
+            measurement("ascend", 2, 50.0, slow),
+        ];
+        // From the worst to the best.
+        let order = [
+            standing(None, None, 0),
+            standing(None, None, 1),
+            standing(Some(&old), None, 1),
+            standing(Some(&foreign), None, 1),
+            standing(Some(&predicted), None, 1),
+            standing(Some(&faster), None, 0),
+            standing(Some(&faster), None, 1),
+            standing(Some(&later), None, 0),
+            standing(Some(&before), None, 0),
+            standing(Some(&device), None, 0),
+            standing(None, Some(40.0), 0),
+        ];
+        for (a, worse) in order.iter().enumerate() {
+            assert!(!worse.outranks(worse));
+            for better in &order[a + 1..] {
+                assert!(better.outranks(worse) && !worse.outranks(better), "{better:?} {worse:?}");
+            }
+        }
+        let told = order.map(|standing| (standing.us(), standing.is_predicted()));
+        assert_eq!(told[0], (None, false));
+        assert_eq!((told[2], told[9], told[10]), ((Some(1.0), true), (Some(50.0), false), (Some(40.0), false)));
+        // Times of one kind compare; the parts of two other descriptions count as one kind.
+        let [none, old, foreign, now, measured, stated] = [0, 2, 3, 4, 9, 10].map(|at| order[at]);
+        assert!(measured.is_comparable(&stated) && now.is_comparable(&now) && old.is_comparable(&foreign));
+        for (a, b) in [(now, old), (now, measured), (none, now), (none, none), (old, stated)] {
+            assert!(!a.is_comparable(&b) && !b.is_comparable(&a), "{a:?} {b:?}");
+        }
+        // What a record states itself counts only where nothing else tells.
+        assert_eq!(standing(Some(&device), Some(1.0), 0).us(), Some(50.0));
+        assert_eq!(Standing::measured(&device, Some(2)).us(), Some(50.0));
+    }
 }

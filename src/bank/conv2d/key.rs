@@ -126,3 +126,42 @@ pub fn info_dict(w: &Conv) -> Map<String, Value> {
     let fields = numbers.chain(sizes).chain(flags).chain(floats.map(|name| (name, Value::from(0.0))));
     fields.map(|(name, value)| (name.to_owned(), value)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_convolution_is_made_again_of_its_extents() {
+        let all: Vec<u64> = (2..20).collect();
+        let like = Conv {
+            kind: ConvKind::Forward,
+            batch: 1,
+            cin: 1,
+            hi: 1,
+            wi: 1,
+            cout: 1,
+            ho: 1,
+            wo: 1,
+            kh: 1,
+            kw: 1,
+            stride: [1; 2],
+            pads: [1; 4],
+            dilation: [1; 2],
+            groups: 1,
+            dtype: DataType::Float16,
+            out_dtype: DataType::Float16,
+            bias: true,
+            format: Format::Nchw,
+            hf32: true,
+            depth: None,
+        };
+        let made = of_extents(&like, &all).unwrap();
+        assert_eq!(extents(&made).to_vec(), all);
+        assert!(made.bias && made.hf32);
+        assert_eq!(of_extents(&like, &all[1..]), None);
+        let sizes = [made.batch, made.hi, made.wi, made.cout, made.kh, made.kw, made.ho, made.wo, made.groups];
+        assert_eq!(sizes, [2, 3, 4, 5, 7, 8, 9, 10, 11]);
+        assert_eq!((made.cin, made.stride, made.dilation, made.pads), (6 * 11, [12, 13], [14, 15], [16, 17, 18, 19]));
+    }
+}

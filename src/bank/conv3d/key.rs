@@ -124,3 +124,53 @@ pub fn info_dicts(w: &Conv) -> Vec<Map<String, Value>> {
     };
     biases.iter().map(with).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_volume_is_made_again_of_its_extents() {
+        let all: Vec<u64> = (2..27).collect();
+        let like = Conv {
+            kind: ConvKind::Forward,
+            batch: 1,
+            cin: 1,
+            hi: 1,
+            wi: 1,
+            cout: 1,
+            ho: 1,
+            wo: 1,
+            kh: 1,
+            kw: 1,
+            stride: [1; 2],
+            pads: [1; 4],
+            dilation: [1; 2],
+            groups: 1,
+            dtype: DataType::Bfloat16,
+            out_dtype: DataType::Bfloat16,
+            bias: true,
+            format: Format::Ndc1hwc0,
+            hf32: false,
+            depth: None,
+        };
+        let made = of_extents(&like, &all).unwrap();
+        assert_eq!(extents(&made).unwrap().to_vec(), all);
+        assert_eq!(of_extents(&like, &all[1..]), None);
+        assert_eq!((made.batch, made.cin), (2 * 11, 7 * 8));
+        assert_eq!([made.hi, made.wi, made.cout, made.kh, made.kw, made.ho, made.wo], [4, 5, 6, 9, 10, 12, 13]);
+        assert_eq!((made.stride, made.dilation, made.pads, made.groups), ([15, 16], [18, 19], [22, 23, 24, 25], 26));
+        let depth = Depth { input: 3, output: 11, kernel: 8, stride: 14, pads: [20, 21], dilation: 17 };
+        assert_eq!(made.depth, Some(depth));
+        // Pads alone may be nothing.
+        for at in 0..all.len() {
+            let mut none = all.clone();
+            none[at] = 0;
+            let known = of_extents(&like, &none).as_ref().and_then(extents);
+            assert_eq!(known.is_some(), (18..24).contains(&at), "{}", EXTENTS[at]);
+        }
+        assert_eq!(extents(&like), None, "an image");
+        let too_many = of_extents(&like, &[&[u64::MAX][..], &all[1..]].concat());
+        assert_eq!(too_many, None);
+    }
+}

@@ -173,3 +173,16 @@ fn an_entry_is_taken_over_with_fields_that_are_not_known() {
         r#"[{"both":3,"modelhash":"7","modelvalue":{"gradientSize":[4],"gradientTime":[6]},"own":1,"theirs":4}]"#;
     assert_eq!(String::from_utf8(bank.render()).unwrap(), said);
 }
+
+#[test]
+fn what_lies_between_entries_of_a_damaged_file_is_told_by_its_line() {
+    let entry =
+        |hash: u32| format!(r#"{{"modelhash":"{hash}","modelvalue":{{"gradientTime":[1],"gradientSize":[2]}}}}"#);
+    let content = format!("[{},\n{}\nnonsense,\n{}", entry(1), entry(2), entry(3));
+    let bank = Bank::parse(content.as_bytes());
+    assert_eq!(bank.entries().map(|(hash, _)| hash).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(bank.lines().collect::<Vec<_>>(), [1, 2, 4]);
+    let told: Vec<_> = bank.findings().iter().map(|finding| (finding.line, finding.reason.clone())).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().any(|(line, reason)| *line == 2 && reason.contains("not written again")), "{told:?}");
+}

@@ -24,6 +24,9 @@ mod source;
 mod verify;
 mod work;
 
+#[cfg(test)]
+mod tests;
+
 pub use crate::bank::kind::Kind;
 pub use crate::bank::lines::trim;
 pub use crate::bank::merge_outcome::{Fate, MergedRecord};

@@ -218,3 +218,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_layout_is_that_of_its_operator_and_no_other() {
+    use std::collections::HashSet;
+    for (i, a) in Layout::all().iter().enumerate() {
+        for (j, b) in Layout::all().iter().enumerate() {
+            assert_eq!(a == b, i == j, "{} {}", a.op_type(), b.op_type());
+        }
+        assert_eq!(Layout::of(a.op_type()), Some(a));
+    }
+    assert_eq!(Layout::all().iter().collect::<HashSet<_>>().len(), Layout::all().len());
+    assert_eq!(Layout::of("MatMul"), None);
+}

@@ -154,3 +154,22 @@ fn records_below_the_cache_are_found_where_cann_looks_and_read_where_libaoe_wrot
     let paths = BankPaths::operator(&environment, &soc()).unwrap();
     assert_eq!((paths.custom, paths.also_read), (place, vec![directory.path().join("Ascend910B2/unified_bank")]));
 }
+
+#[test]
+fn cann_does_not_look_where_an_earlier_libaoe_wrote_below_the_cache() {
+    let paths = BankPaths { custom: "/cache/aoe_data/Ascend910B2/unified_bank".into(), also_read: Vec::new() };
+    let read = |file: &str| paths.is_read_by_cann(Path::new(file));
+    assert!(read("/cache/aoe_data/Ascend910B2/unified_bank/a.json"));
+    assert!(!read("/cache/Ascend910B2/unified_bank/a.json"));
+    assert!(read("/cache/Ascend910B4/unified_bank/a.json") && read("/opt/built-in/a.json"));
+    let plain = BankPaths { custom: "/bank/Ascend910B2/unified_bank".into(), also_read: Vec::new() };
+    assert!(plain.is_read_by_cann(Path::new("/Ascend910B2/unified_bank/a.json")));
+}
+
+#[test]
+fn a_bank_is_where_cann_looks_by_itself_only_below_its_own_directories() {
+    let of = |custom: &str| BankPaths { custom: custom.into(), also_read: Vec::new() }.is_default();
+    assert!(of("/home/me/Ascend/cann/data/aoe/custom/op/Ascend910B2/unified_bank"));
+    assert!(of("/home/me/Ascend/latest/data/aoe/custom/op/Ascend910B2/unified_bank"));
+    assert!(!of("/home/me/Ascend/cann/data/aoe/op") && !of("/bank/Ascend910B2/unified_bank"));
+}

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 /// 56 x 56 pixels, 3 x 3 kernels, 64 to 128 channels.
-fn image(batch: u64) -> Conv {
+pub fn image(batch: u64) -> Conv {
     Conv {
         kind: ConvKind::Forward,
         batch,
@@ -34,7 +34,7 @@ fn image(batch: u64) -> Conv {
 }
 
 /// Pixels in a row: 4 images by 7 parts of an image, channels whole; all buffers but L0C's double.
-fn rows() -> Tiling {
+pub fn rows() -> Tiling {
     let whole = CubeSchedule {
         used_cores: 28,
         cores: Cores { batch: 1, m: 28, n: 1, k: 1 },
@@ -75,11 +75,25 @@ fn a_convolution_s_info_dict_has_the_key_s_fields_and_no_others() {
 #[test]
 fn only_forward_convolutions_of_plain_images_are_asked_for() {
     assert!(conv2d::has_key(&image(1)));
+    // Each type of operands has a bias of its own.
+    for (dtype, bias) in [
+        (DataType::Float, DataType::Float),
+        (DataType::Bfloat16, DataType::Bfloat16),
+        (DataType::Int8, DataType::Int32),
+        (DataType::Hifloat8, DataType::Float),
+    ] {
+        let w = Conv { dtype, ..image(1) };
+        assert!(conv2d::has_key(&w), "{dtype:?}");
+        assert_eq!(conv2d::info_dict(&w)["biasDtype"], json!(bias.ge_number()), "{dtype:?}");
+    }
     for other in [
         Conv { kind: ConvKind::BackpropInput, ..image(1) },
         Conv { format: Format::Nc1hwc0, ..image(1) },
         Conv { dtype: DataType::Int32, ..image(1) },
         Conv { groups: 0, ..image(1) },
+        Conv { groups: 0, cin: 0, ..image(1) },
+        Conv { groups: 3, ..image(1) },
+        Conv { hi: 1 << 63, ..image(1) },
     ] {
         assert!(!conv2d::has_key(&other), "{other:?}");
     }
@@ -222,5 +236,23 @@ proptest! {
             prop_assert_eq!(Tiling::from_schedule(&schedule, &w).unwrap(), tiling);
             let _ = crate::workload::check(&Workload::Conv(w), &Schedule::Cube(schedule), &on_950());
         }
+    }
+}
+
+#[test]
+fn cann_stops_at_a_record_that_breaks_a_rule_of_the_kernel() {
+    let (soc, work) = (on_950(), Workload::Conv(image(4)));
+    let judged = |tiling: Tiling| {
+        let knowledge = crate::bank::knowledge::Knowledge::Conv2d(tiling);
+        (knowledge.check_accepted(&work, &soc).is_ok(), knowledge.fit(&work, &soc).is_ok())
+    };
+    assert_eq!(judged(rows()), (true, true));
+    for broken in [
+        Tiling { n_dim: 40, ..rows() },
+        Tiling { batch_dim: 0, ..rows() },
+        Tiling { k_al1: 300, ..rows() },
+        Tiling { pad_top: 256, ..rows() },
+    ] {
+        assert_eq!(judged(broken), (false, false), "{broken:?}");
     }
 }

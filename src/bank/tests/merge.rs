@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Writes a bank with these records: m of the product, k of the L0 tile, time.
-fn bank_of(directory: &Path, date: &str, records: &[(u64, u32, Measured)]) -> PathBuf {
+pub fn bank_of(directory: &Path, date: &str, records: &[(u64, u32, Measured)]) -> PathBuf {
     let paths = BankPaths { custom: directory.to_owned(), also_read: Vec::new() };
     let mut bank = OperatorBank::with_storage(paths, &soc(), Arc::new(Disk::default()), date.into());
     for (m, base_k, measured) in records {
@@ -29,7 +29,7 @@ fn counts(outcome: &MergeOutcome) -> [usize; 5] {
     [outcome.added, outcome.updated, outcome.kept, outcome.refused, outcome.foreign]
 }
 
-fn on_device(after_us: f64) -> Measured {
+pub fn on_device(after_us: f64) -> Measured {
     Measured { backend: "ascend".into(), ..measured(after_us) }
 }
 
@@ -171,4 +171,28 @@ fn a_side_file_that_cannot_be_read_is_named_by_file_and_line_and_its_records_cou
     assert_eq!(outcome.warnings.len(), 3, "{outcome:#?}");
     let again = merge(&[into], &at("again"), &[]).unwrap();
     assert_eq!(again.warnings, [""; 0], "what was told is not written again");
+}
+
+#[test]
+fn of_one_tiling_the_better_time_stays_and_the_record_counts_as_kept() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    let into = bank_of(&at("into"), "2026-01-02", &[(256, 64, measured(5.0)), (512, 64, measured(5.0))]);
+    let source = bank_of(&at("source"), "2026-01-02", &[(256, 64, measured(6.0)), (512, 64, measured(4.0))]);
+    assert_eq!(counts(&merge(&[source], &into, &[]).unwrap()), [0, 0, 2, 0, 0]);
+    assert_eq!(found(&into, 256), Some((64, Some(5.0))));
+    assert_eq!(found(&into, 512), Some((64, Some(4.0))));
+}
+
+#[test]
+fn a_built_in_record_that_was_measured_otherwise_keeps_no_other_out() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    let built_in = [(256, 64, measured(5.0)), (512, 64, on_device(5.0)), (1024, 64, measured(5.0))];
+    let built_in = bank_of(&at("built-in"), "2026-01-02", &built_in);
+    let source = [(256, 32, measured(4.9)), (512, 32, measured(9.0)), (1024, 32, measured(5.0))];
+    let outcome = merge(&[bank_of(&at("source"), "2026-01-02", &source)], &at("into"), &[built_in]).unwrap();
+    assert_eq!(counts(&outcome), [2, 0, 0, 1, 0], "one that is as fast gains nothing");
+    let into = [256, 512, 1024].map(|m| found(&at("into"), m).map(|(base_k, _)| base_k));
+    assert_eq!(into, [Some(32), Some(32), None]);
 }

@@ -441,3 +441,21 @@ fn banks_of_many_records_on_one_line_or_under_one_number_come_along_whole() {
     let outcome = place.merge(&["source"], &[]);
     assert_eq!((counts(&outcome), outcome.warnings.as_slice()), ([3 * MANY as usize, 0, 0, 0], &[][..]));
 }
+
+#[test]
+fn records_whose_file_is_named_otherwise_are_not_merged_and_that_is_said() {
+    let place = Place::new();
+    let record = r#"{"id":1,"info_dict":{},"knowledge":{},"op":"Other","version":0}"#;
+    place.file("source/mine.json", format!("{record}\n"));
+    place.file(&format!("source/{UNIFIED}"), unified_bank(&[(1, 10, 5.0)]));
+    let outcome = place.merge(&["source"], &[]);
+    assert_eq!(outcome.unmerged, [place.at("source/mine.json")]);
+    let said =
+        |word: &str| outcome.warnings.iter().any(|warning| warning.contains("mine.json") && warning.contains(word));
+    assert!(said("its name does not say for what operator it is"), "{:?}", outcome.warnings);
+    assert_eq!(outcome.added, 1);
+    // One that is named as it should be is no other bank.
+    place.file("named/Ascend910B1_25_AiCore_Other_runtime_kb.json", format!("{record}\n"));
+    let outcome = place.merge(&["named"], &[]);
+    assert_eq!((outcome.unmerged.len(), outcome.foreign), (0, 1), "{:?}", outcome.warnings);
+}

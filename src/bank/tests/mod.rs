@@ -5,17 +5,19 @@ mod conv3d;
 mod crash;
 mod damage;
 mod disk;
+mod document;
 mod faults;
 mod foreign;
 mod format;
 pub mod memory;
-mod merge;
+pub mod merge;
 mod merge_whole;
 pub mod mutate;
 mod near;
 mod quant;
 mod repair;
 mod schedule;
+mod together;
 mod trials;
 mod volumes;
 
@@ -88,7 +90,7 @@ fn vector_tiling(cores: u32) -> Schedule {
     Schedule::Vector(VectorSchedule { cores, ub_tile_bytes: 4096, double_buffer: true, template })
 }
 
-fn measured(after_us: f64) -> Measured {
+pub fn measured(after_us: f64) -> Measured {
     Measured {
         before_us: 2.0 * after_us,
         after_us,

@@ -50,3 +50,16 @@ fn our_own_records_have_neighbours_too() {
     assert_eq!(bank.neighbours(&of(16, "Erf", DataType::Float16), 3).unwrap(), []);
     assert_eq!(bank.neighbours(&of(80, "Gelu", DataType::Float16), 3).unwrap(), [], "ten times as large");
 }
+
+#[test]
+fn a_neighbour_among_convolutions_is_as_it_is_for_its_own_images() {
+    let soc = Soc::find("Ascend950PR_9579").unwrap();
+    let image = |batch| Workload::Conv(conv2d::image(batch));
+    let storage = Arc::new(memory::Memory::default());
+    let open = || OperatorBank::with_storage(paths(), &soc, storage.clone(), "2026-01-02".into());
+    let schedule = Schedule::Cube(conv2d::rows().schedule(&conv2d::image(4)).unwrap());
+    let mut writer = open();
+    keep(&mut writer, &image(4), &schedule);
+    writer.save().unwrap();
+    assert_eq!(open().neighbours(&image(3), 3).unwrap(), [schedule]);
+}

@@ -185,3 +185,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_record_is_written_that_asks_for_more_cores_than_the_part_has() {
+    let written = |cores: u32| {
+        let mut soc = soc();
+        soc.limit_cores(cores).unwrap();
+        matmul_v3().record_of(&tiling(128, 64), &product_of(128), &soc).map(drop)
+    };
+    written(16).unwrap();
+    let error = written(15).unwrap_err().to_string();
+    assert!(error.contains("16") && error.contains("15"), "{error}");
+}
+
+#[test]
+fn sizes_that_a_key_cannot_hold_rounded_are_recorded_in_our_own_form() {
+    let form = |m: u64, k: u64, n: u64| Form::of(&Workload::MatMul(MatMul::new(m, k, n)), &soc());
+    let last = (1 << 62) - 1;
+    assert_eq!([form(last, 1, 1), form(1, last, 1), form(1, 1, last)], [matmul_v3(); 3]);
+    for size in [1 << 62, u64::MAX] {
+        assert_eq!([form(size, 1, 1), form(1, size, 1), form(1, 1, size)], [Form::Canonical; 3]);
+    }
+}

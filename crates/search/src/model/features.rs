@@ -175,4 +175,25 @@ mod tests {
         // One of these is a power of two, and two divides none more often than another.
         assert_eq!(axes([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]), 2);
     }
+
+    #[test]
+    fn long_lists_and_what_is_no_usual_number_have_no_powers() {
+        let of = |count: usize| (1..=count).map(|i| i as f64).collect::<Vec<_>>();
+        assert_eq!(other_than_powers(&of(LISTED)).map(|numbers| numbers.len()), Some(LISTED));
+        assert_eq!(other_than_powers(&of(LISTED + 1)), None);
+        assert_eq!(other_than_powers(&[1.0, 2.0, 3.0]), Some(vec![1, 2, 3]));
+        for values in [[0.0, 1.0, 3.0], [1.0, 2.5, 3.0], [1.0, 3.0, 9e15], [1.0, 2.0, 4.0], [-3.0, 1.0, 3.0]] {
+            assert_eq!(other_than_powers(&values), None, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn places_lie_between_even_steps_and_even_ratios() {
+        assert_eq!([0, 1, 2].map(|at| logarithmic(&[1.0, 4.0, 16.0], at)), [Some(0.0), Some(0.5), Some(1.0)]);
+        // Lists from zero or below begin at one.
+        assert_eq!([0, 1, 2].map(|at| logarithmic(&[0.0, 1.0, 3.0], at)), [Some(0.0), Some(0.5), Some(1.0)]);
+        assert_eq!([0, 1, 2].map(|at| logarithmic(&[-2.0, -1.0, 1.0], at)), [Some(0.0), Some(0.5), Some(1.0)]);
+        assert_eq!(logarithmic(&[2.0, 2.0], 1), None, "no ratio tells one from the other");
+        assert_eq!(logarithmic(&[], 0), None);
+    }
 }

@@ -206,3 +206,87 @@ pub fn key(value: &Value) -> Key<'_> {
         Value::Boolean(value) => Key::Boolean(*value),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_equal_within_their_kind_and_however_a_number_is_written() {
+        let values = [
+            Value::Integer(1),
+            Value::Integer(0),
+            Value::Real(0.5),
+            Value::Real(-0.5),
+            Value::Text("1".into()),
+            Value::Text("row".into()),
+            Value::Boolean(true),
+            Value::Boolean(false),
+            Value::Real(1e300),
+        ];
+        for (i, a) in values.iter().enumerate() {
+            for (j, b) in values.iter().enumerate() {
+                assert_eq!(a.equals(b), i == j, "{a:?} {b:?}");
+            }
+        }
+        assert!(Value::Real(1.0).equals(&values[0]) && values[1].equals(&Value::Real(-0.0)));
+        // The nearest real number to a large integer is another one.
+        assert!(!Value::Integer((1 << 53) + 1).equals(&Value::Real(9_007_199_254_740_992.0)));
+        assert!(!Value::Integer(i64::MAX).equals(&Value::Real(9_223_372_036_854_775_808.0)));
+    }
+
+    #[test]
+    fn a_parameter_has_a_name_and_values_of_one_kind_each_once() {
+        let integers = |count: usize| (0..count as i64).map(Value::Integer).collect::<Vec<_>>();
+        let name = |name: &str| Parameter::new(name, integers(2)).map(|_| ()).map_err(|e| e.to_string());
+        assert_eq!(name(&"n".repeat(MAX_NAME_BYTES)), Ok(()));
+        for (wrong, reason) in
+            [("", "empty"), (&*"n".repeat(MAX_NAME_BYTES + 1), "257 bytes"), ("a=b", "`=`"), ("a\n", "control")]
+        {
+            let error = name(wrong).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+        let values = |values: Vec<Value>| Parameter::new("p", values).map(|_| ()).map_err(|e| e.to_string());
+        assert_eq!(values(integers(MAX_VALUES)), Ok(()));
+        let text = || Value::Text("1".into());
+        for (wrong, reason) in [
+            (vec![], "no values"),
+            (integers(MAX_VALUES + 1), "more than 1048576"),
+            (vec![Value::Integer(1), Value::Real(1.0)], "values[1], the number 1.0, repeats values[0]"),
+            (vec![Value::Integer(1), text()], "values[1] is the text \"1\" and values[0] is the number 1"),
+            (vec![Value::Boolean(true), Value::Integer(0)], "values[0] is the truth value true"),
+            (vec![Value::Real(f64::INFINITY)], "values[0] is not a finite number"),
+        ] {
+            let error = values(wrong).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_kept_ascending_and_their_places_are_known() {
+        let given = vec![Value::Integer(3), Value::Real(0.5), Value::Integer(-1)];
+        let parameter = Parameter::new("p", given.clone()).unwrap();
+        assert_eq!(parameter.values(), [Value::Integer(-1), Value::Real(0.5), Value::Integer(3)]);
+        assert_eq!([0, 1, 2].map(|index| parameter.given_index(index)), [2, 1, 0]);
+        assert_eq!(parameter.indices_of_given(), [2, 1, 0]);
+        let found: Vec<_> = given.iter().map(|value| parameter.index_of(value)).collect();
+        assert_eq!(found, [Some(2), Some(1), Some(0)]);
+        assert_eq!(parameter.index_of(&Value::Integer(2)), None);
+        let texts = Parameter::new("p", vec![Value::Text("b".into()), Value::Text("a".into())]).unwrap();
+        assert_eq!((texts.indices_of_given(), texts.kind()), (vec![0, 1], ValueKind::Texts));
+    }
+
+    #[test]
+    fn a_space_has_parameters_of_different_names_and_not_too_many() {
+        let of = |count: usize| {
+            let one = |i: usize| Parameter::new(format!("p{i}"), vec![Value::Integer(0)]).unwrap();
+            (0..count).map(one).collect::<Vec<_>>()
+        };
+        assert!(check_all(&of(MAX_PARAMETERS)).is_ok());
+        assert!(check_all(&of(MAX_PARAMETERS + 1)).unwrap_err().to_string().contains("4097 are too many"));
+        assert!(check_all(&[]).is_err());
+        let twice = [of(2), of(1)].concat();
+        let error = check_all(&twice).unwrap_err().to_string();
+        assert!(error.contains("parameters[0] and parameters[2]"), "{error}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod described;
 mod random;
+mod walks;
 
 use super::{Neighbourhood, Parameter, Space, Value};
 

@@ -2,6 +2,8 @@
 
 mod carry;
 mod cube;
+#[cfg(test)]
+mod drawn;
 mod policy;
 mod product;
 #[cfg(test)]

@@ -254,3 +254,74 @@ fn a_kernel_whose_result_has_no_known_size_shares_out_what_it_reads() {
     };
     assert_eq!(moved(Vec::new()), moved(vec![x.clone()]));
 }
+
+/// Listed are all that are legal, in order, where that is worth its time.
+#[test]
+fn a_small_space_is_listed_whole() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let gelu = crate::workload::Operand::new([64, 100], aoe_graph::DataType::Float16);
+    let gelu = crate::workload::Vector { op_type: "Gelu".into(), inputs: vec![gelu.clone()], outputs: vec![gelu] };
+    let tiny = |m, k, n| Workload::MatMul(MatMul::new(m, k, n));
+    for workload in [Workload::Vector(gelu), tiny(16, 16, 16), tiny(32, 16, 48)] {
+        let space = OperatorSpace::new(&workload, &soc).unwrap();
+        let flat = space.enumerate(1 << 20).unwrap_or_else(|| panic!("{workload} has few tilings"));
+        let listed: Vec<&[u32]> = flat.chunks_exact(space.sizes().len()).collect();
+        assert!(listed.is_sorted_by(|a, b| a < b) && !listed.is_empty());
+        assert!(listed.iter().all(|configuration| space.schedule(configuration).is_some()));
+        let listed: HashSet<&[u32]> = listed.into_iter().collect();
+        let mut rng = fastrand::Rng::with_seed(5);
+        for _ in 0..500 {
+            let drawn = space.sample_within(&mut rng, &mut { 10_000 });
+            assert!(drawn.is_none_or(|drawn| listed.contains(&drawn[..])), "{workload}");
+        }
+        assert_eq!(space.enumerate(listed.len() - 1), None, "there are more");
+    }
+    let large = OperatorSpace::new(&tiny(4096, 4096, 4096), &soc).unwrap();
+    assert_eq!(large.enumerate(usize::MAX), None, "it takes too long");
+}
+
+#[test]
+fn kernels_of_one_family_have_one_version() {
+    use super::{BATCHES, CONVOLUTIONS, PRODUCTS, VECTOR_KERNELS, VOLUMES, version};
+    let product = MatMul::new(16, 16, 16);
+    let batch = MatMul { batch: 2, ..product.clone() };
+    let image = Conv::image(ConvKind::Forward, 1, [16, 16], 8, 1);
+    let depth = Depth { input: 1, output: 1, kernel: 1, stride: 1, pads: [0; 2], dilation: 1 };
+    let volume = Conv { depth: Some(depth), ..image.clone() };
+    let operand = crate::workload::Operand::new([64], aoe_graph::DataType::Float16);
+    let relu =
+        crate::workload::Vector { op_type: "Relu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
+    let relu = Workload::Vector(relu);
+    assert_eq!(version(&Workload::MatMul(product)), PRODUCTS);
+    assert_eq!(version(&Workload::MatMul(batch)), BATCHES);
+    assert_eq!(version(&Workload::Conv(volume.clone())), VOLUMES);
+    assert_eq!(version(&Workload::Conv(image.clone())), CONVOLUTIONS);
+    assert_eq!(version(&relu), VECTOR_KERNELS);
+    // The cube piece of a fused kernel decides.
+    assert_eq!(version(&Workload::Fused(vec![relu.clone(), Workload::Conv(image)])), CONVOLUTIONS);
+    assert_eq!(version(&Workload::Fused(vec![relu])), VECTOR_KERNELS);
+}
+
+#[test]
+fn an_index_beyond_a_list_is_no_tiling_and_no_panic() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let operand = crate::workload::Operand::new([64, 100], aoe_graph::DataType::Float16);
+    let gelu =
+        crate::workload::Vector { op_type: "Gelu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
+    let image = Conv { format: aoe_graph::Format::Nc1hwc0, ..Conv::image(ConvKind::Forward, 2, [64, 64], 28, 3) };
+    let product = MatMul::new(64, 64, 64);
+    for workload in [
+        Workload::Vector(gelu),
+        Workload::Conv(image),
+        Workload::MatMul(MatMul { batch: 3, ..product.clone() }),
+        Workload::MatMul(product),
+    ] {
+        let space = OperatorSpace::new(&workload, &soc).unwrap();
+        let beyond: Vec<u32> = space.sizes().to_vec();
+        assert!(!space.is_legal(&beyond) && space.schedule(&beyond).is_none(), "{workload}");
+        for length in 0..=beyond.len() {
+            // Whatever the answer is.
+            let _ = space.may_extend(&beyond[..length]);
+        }
+    }
+}

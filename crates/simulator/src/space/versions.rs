@@ -3,6 +3,7 @@
 //!
 //! `AOE_WRITE_VERSIONS=1 cargo test -p aoe-simulator versions` writes the list anew, once the versions are raised.
 
+use super::drawn::{self, Digest};
 use super::{OperatorSpace, version};
 use crate::soc::Soc;
 use crate::workload::{Conv, ConvKind, Depth, MatMul, MatMulKernel, Operand, Reduce, Schedule, Vector, Workload};
@@ -16,17 +17,8 @@ const PARTS: [&str; 4] = ["Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950
 /// Configurations that are tried of each space, whatever they are, and that are found legal.
 const TRIED: usize = 300;
 const WALKED: usize = 40;
-
-/// FNV-1a, which is the same on every machine and for ever.
-struct Digest(u64);
-
-impl Digest {
-    fn add(&mut self, text: &str) {
-        for byte in text.bytes().chain([b'\n']) {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
+/// Drawn products, each on one part; of other kinds there are fewer.
+const DRAWN: usize = 320;
 
 /// Products, plain and batched, of both kernels.
 fn products() -> Vec<MatMul> {
@@ -124,8 +116,8 @@ fn workloads() -> Vec<Workload> {
 }
 
 /// Everything that can be asked of a space, as one number.
-fn digest(workload: &Workload, others: &[Workload], soc: &Soc) -> u64 {
-    let mut found = Digest(0xcbf2_9ce4_8422_2325);
+fn digest(workload: &Workload, others: &[Workload], soc: &Soc, tried: usize) -> u64 {
+    let mut found = Digest::EMPTY;
     let space = match OperatorSpace::new(workload, soc) {
         Ok(space) => space,
         Err(error) => {
@@ -144,7 +136,7 @@ fn digest(workload: &Workload, others: &[Workload], soc: &Soc) -> u64 {
         walked.extend(space.sample_within(&mut rng, &mut { 2000 }));
     }
     // Next to what is legal lies what is hardly legal, and hardly not.
-    for _ in 0..TRIED {
+    for _ in 0..tried {
         let Some(from) = (!walked.is_empty()).then(|| rng.choice(&walked).unwrap()) else { break };
         let mut near = from.clone();
         let at = rng.usize(..near.len());
@@ -173,9 +165,19 @@ fn a_space_holds_what_its_version_says() {
         for workload in &workloads {
             let of_kind: Vec<Workload> =
                 workloads.iter().filter(|other| other.op_type() == workload.op_type()).cloned().collect();
-            let digest = digest(workload, &of_kind, &soc);
+            let digest = digest(workload, &of_kind, &soc, TRIED);
             writeln!(list, "{:016x} version {} of {workload} on {part}", digest, version(workload)).unwrap();
         }
+    }
+    let parts = drawn::parts();
+    let drawn = drawn::workloads(DRAWN, 2);
+    for (number, workload) in drawn.iter().enumerate() {
+        let soc = &parts[number % parts.len()];
+        let alike = drawn[..number].iter().rev().filter(|other| other.op_type() == workload.op_type());
+        let others: Vec<Workload> = alike.take(2).cloned().collect();
+        let (digest, cores) = (digest(workload, &others, soc, TRIED / 4), soc.ai_core_cnt);
+        writeln!(list, "{digest:016x} version {} of {workload} on {} cores of {}", version(workload), cores, soc.name)
+            .unwrap();
     }
     if std::env::var_os("AOE_WRITE_VERSIONS").is_some() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/space/versions.txt");

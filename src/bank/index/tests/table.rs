@@ -109,3 +109,36 @@ fn values_are_counted_by_their_length_up_to_the_longest() {
     assert_eq!((lengths.len(), lengths.iter().sum::<u32>()), (129, 5), "one was there, and one is too long");
     assert_eq!((lengths[0], lengths[3], lengths[128]), (2, 2, 1));
 }
+
+#[test]
+fn a_record_that_hardly_does_not_fit_a_slot_is_found_whole() {
+    let mut packed = Packed::default();
+    let key = |number: u32| [b"a key has ".as_slice(), &number.to_le_bytes()].concat();
+    // Nearly all have 8 letters; of the others one has one more.
+    let value = |number: u32| "v".repeat(if number.is_multiple_of(20) { 9 + number as usize / 20 } else { 8 });
+    (0..200).for_each(|number| packed.push_text(&key(number), value(number).as_bytes()));
+    let mut table = with_room(&packed, vec![]);
+    assert!(packed.iter().all(|record| table.insert(&record)));
+    table.finish();
+    for number in 0..200 {
+        assert_eq!(text(&table, &key(number)), Some(value(number)), "{number}");
+    }
+}
+
+#[test]
+fn memory_is_that_of_slots_hashes_rests_templates_and_keys() {
+    let mut packed = Packed::default();
+    let key = |number: u8| [7, number, 7, 7, 7, 7, 7, 7, 7, 7];
+    (0..30).for_each(|number| packed.push_text(&key(number), b"1234567890"));
+    let plain = with_room(&packed, vec![]);
+    let with = with_room(&packed, vec![template(&["{", ",", "}"])]);
+    let pieces = 3 * size_of::<std::ops::Range<u32>>();
+    let texts = "{,}".len() + crate::bank::index::template::SLACK;
+    assert_eq!(with.memory() - plain.memory(), texts + pieces + size_of::<Template>());
+    // 30 records take 40 slots in groups of 8, and one group more; each has a header, a word of the key and its value.
+    let (groups, slot) = (30 * 4_usize, 6 + 4 + 10);
+    let groups = groups.div_ceil(3 * 8) + 1;
+    let slack = crate::bank::index::template::SLACK;
+    let keys = 10 + 10 + 2;
+    assert_eq!(plain.memory(), groups * 8 + groups * 8 * slot + slack + slack + keys);
+}

@@ -297,3 +297,42 @@ fn a_tiling_that_would_stop_tbe_is_refused_in_a_sentence() {
         assert!(error.contains(field), "{field}: {error}");
     }
 }
+
+#[test]
+fn what_is_unfolded_in_one_go_goes_up_to_the_field_of_the_load() {
+    let of = |w: Conv| info_dicts(&Workload::Conv(w)).map(drop);
+    let image = || image(ConvKind::Forward);
+    for last in [
+        Conv { pads: [255, 1, 1, 1], ..image() },
+        Conv { dilation: [255, 1], ..image() },
+        Conv { kh: 255, ..image() },
+        Conv { kw: 255, ..image() },
+        Conv { stride: [63, 63], ..image() },
+    ] {
+        assert!(of(last.clone()).is_ok(), "{last:?}");
+    }
+    for beyond in [
+        Conv { pads: [1, 1, 1, 256], ..image() },
+        Conv { dilation: [1, 256], ..image() },
+        Conv { kh: 256, ..image() },
+        Conv { kw: 256, ..image() },
+        Conv { stride: [1, 64], ..image() },
+    ] {
+        let error = of(beyond).unwrap_err().to_string();
+        assert!(error.contains("special_mode"), "{error}");
+    }
+}
+
+#[test]
+fn only_an_activation_that_is_named_is_taken_for_one() {
+    let fused = activated(image(ConvKind::Forward));
+    for info in info_dicts(&fused).unwrap() {
+        assert_eq!(workload(&info).unwrap(), fused);
+        let mut other = info.clone();
+        let text = info.dumps().replace("NORMAL_RELU", "LEAKY_RELU");
+        assert_ne!(text, info.dumps());
+        other.clone_from(Value::parse(&text).unwrap().as_dict().unwrap());
+        let error = workload(&other).unwrap_err().to_string();
+        assert!(error.contains("fusion_type"), "{error}");
+    }
+}

@@ -234,3 +234,46 @@ proptest! {
         Repository::parse(&content);
     }
 }
+
+#[test]
+fn elements_that_go_leave_the_others_as_they_were_read() {
+    let info =
+        |m: i64| Dict::from_iter([("op_type", Value::from("matmul")), ("m", Value::parse(&m.to_string()).unwrap())]);
+    let said = |tile: i64| Dict::from_iter([("tile", Value::parse(&tile.to_string()).unwrap())]);
+    let mut bank = Bank::default();
+    for (m, tile, us) in [(1, 10, 1.0), (2, 20, 2.0), (3, 30, 3.0)] {
+        bank.put(&info(m), &said(tile), us).unwrap();
+    }
+    let content = bank.render();
+    let bank = Bank::parse(&content);
+    assert_eq!(bank.without(|_| false), content);
+    let left = bank.without(|element| element.cost_us() == Some(2.0));
+    let mut expected = Bank::default();
+    for (m, tile, us) in [(1, 10, 1.0), (3, 30, 3.0)] {
+        expected.put(&info(m), &said(tile), us).unwrap();
+    }
+    assert_eq!(left, expected.render());
+    assert_eq!(Bank::parse(&bank.without(|_| true)).entries().count(), 0);
+}
+
+#[test]
+fn lines_of_a_damaged_file_that_are_no_entries_are_named() {
+    let mut bank = Bank::default();
+    let info = Dict::from_iter([("op_type", Value::from("matmul"))]);
+    bank.put(&info, &Dict::from_iter([("tile", Value::from("x"))]), 1.0).unwrap();
+    let entry = String::from_utf8(bank.render()).unwrap();
+    let entry = entry.trim_start_matches("{\n").trim_end_matches("\n}");
+    let key = &entry[..entry.find(':').unwrap()];
+    for wrong in ["nonsense", "\"cost_time\": [1]", &format!("{key}: 7"), &format!("{}: []", key.replace('"', "\"0"))] {
+        let bank = Bank::parse(format!("{{\n{entry},\n{wrong},\nhalf").as_bytes());
+        assert_eq!(bank.entries().count(), 1, "{wrong}");
+        assert_eq!(bank.lines().collect::<Vec<_>>(), [2]);
+        let lost: Vec<_> = bank
+            .findings()
+            .iter()
+            .filter(|finding| finding.in_use == crate::bank::lines::Use::Lost)
+            .map(|f| f.line)
+            .collect();
+        assert_eq!(lost, [3, 4], "{wrong}");
+    }
+}

@@ -206,3 +206,97 @@ fn what_has_no_value_or_is_zero_alone_does_not_hold() {
     assert!(Range::point(Number::Integer(3)).may_hold() && Range::ALL.may_hold());
     assert!(Range::point(Number::Integer(0)).hull(Range::point(Number::Integer(-1))).may_hold());
 }
+
+/// What is too wide refutes too late.
+#[test]
+fn ranges_of_small_integers_are_as_narrow_as_can_be() {
+    use super::{Binary, Unary};
+    let between = |low: i64, high: i64| {
+        let [low, high] = [low, high].map(|bound| Range::point(Number::Integer(bound)));
+        low.hull(high)
+    };
+    let hull = |results: Vec<Number>| results.into_iter().map(Range::point).fold(Range::NONE, Range::hull);
+    let bounds: Vec<(i64, i64)> = (-3..=3).flat_map(|low| (low..=3).map(move |high| (low, high))).collect();
+    for &(a, b) in &bounds {
+        for unary in [Unary::Negate, Unary::Magnitude, Unary::Not] {
+            let exact = hull((a..=b).map(|x| unary.apply(Number::Integer(x))).collect());
+            assert_eq!(Range::unary(unary, between(a, b)), exact, "{unary:?} {a} to {b}");
+        }
+        for &(c, d) in &bounds {
+            let results = |binary: Binary| {
+                let all = (a..=b).flat_map(|x| (c..=d).map(move |y| (Number::Integer(x), Number::Integer(y))));
+                all.map(|(x, y)| binary.apply(x, y)).collect()
+            };
+            let mut exact = vec![
+                Binary::Add,
+                Binary::Subtract,
+                Binary::Multiply,
+                Binary::Minimum,
+                Binary::Maximum,
+                Binary::Equal,
+                Binary::NotEqual,
+                Binary::Less,
+                Binary::LessOrEqual,
+                Binary::And,
+                Binary::Or,
+            ];
+            if c > 0 || d < 0 {
+                exact.extend([Binary::Divide, Binary::DivideDown]);
+            }
+            if a == b && c == d && c > 0 && a >= 0 && a < c {
+                exact.push(Binary::Remainder);
+            }
+            for binary in exact {
+                let (found, least) = (Range::binary(binary, between(a, b), between(c, d)), hull(results(binary)));
+                assert_eq!(found, least, "{binary:?} {a} to {b}, {c} to {d}");
+            }
+        }
+    }
+    // A rest is below the divisor and no more than what is divided, and has the divisor's sign.
+    let rest = |a: (i64, i64), b: (i64, i64)| Range::binary(Binary::Remainder, between(a.0, a.1), between(b.0, b.1));
+    assert_eq!(rest((2, 5), (7, 9)), between(2, 5));
+    assert_eq!(rest((2, 5), (4, 9)), between(0, 5));
+    assert_eq!(rest((2, 50), (4, 9)), between(0, 9));
+    assert_eq!(rest((-2, 5), (7, 9)), between(0, 9));
+    assert_eq!(rest((2, 5), (-9, -4)), between(-9, 0));
+    assert_eq!(rest((2, 5), (-4, 3)), between(-4, 3));
+    assert_eq!(rest((2, 5), (0, 0)), Range::NONE);
+    // What may be divided by zero may be anything.
+    assert_eq!(Range::binary(Binary::Divide, between(1, 2), between(-1, 1)), Range::ALL);
+    assert_eq!(Range::binary(Binary::Divide, between(1, 2), between(0, 0)), Range::NONE);
+    let power = Range::binary(Binary::Power, between(2, 3), between(1, 2));
+    assert!(
+        power.hull(between(2, 9)) == power && power.hull(between(1, 9)) != power && power.hull(between(2, 10)) != power
+    );
+    assert_eq!(Range::binary(Binary::Power, between(0, 3), between(1, 2)), Range::ALL);
+    assert_eq!(Range::binary(Binary::Power, between(1, 3), between(-1, 2)), Range::ALL);
+}
+
+#[test]
+fn what_has_no_value_leaves_only_that_open_which_it_decides() {
+    use super::{Binary, Unary};
+    let (none, no, yes) = (Number::Undefined, Number::Integer(0), Number::Integer(1));
+    for (a, b, and, or) in [
+        (none, yes, none, none),
+        (none, no, none, none),
+        (no, none, no, none),
+        (yes, none, none, yes),
+        (no, yes, no, yes),
+        (yes, no, no, yes),
+        (Number::Real(0.5), Number::Real(-2.0), yes, yes),
+        (no, Number::Real(0.0), no, no),
+    ] {
+        assert_eq!((Binary::And.apply(a, b), Binary::Or.apply(a, b)), (and, or), "{a:?} {b:?}");
+    }
+    assert_eq!([none, no, yes].map(|number| Unary::Not.apply(number)), [none, yes, no]);
+    let all = [Binary::Equal, Binary::NotEqual, Binary::Less, Binary::LessOrEqual, Binary::Minimum, Binary::Maximum];
+    assert!(all.into_iter().all(|binary| binary.apply(none, yes) == none && binary.apply(yes, none) == none));
+    // The range of none is none: what it decides is not open.
+    let point = Range::point;
+    assert_eq!(Range::binary(Binary::And, Range::NONE, point(yes)), Range::NONE);
+    assert_eq!(Range::binary(Binary::Or, Range::NONE, point(no)), Range::NONE);
+    assert_eq!(Range::binary(Binary::And, point(no), Range::NONE), point(no));
+    assert_eq!(Range::binary(Binary::Or, point(yes), Range::NONE), point(yes));
+    assert_eq!(Range::binary(Binary::And, point(yes), Range::NONE), Range::NONE);
+    assert_eq!(Range::binary(Binary::Or, point(no), Range::NONE), Range::NONE);
+}

@@ -88,16 +88,13 @@ impl Kernels {
     fn of(workload: &Workload, soc: &Soc) -> Kernels {
         use crate::workload::ConvKind::{BackpropFilter, Forward};
         use DataType::Float;
-        const NONE: &[u64] = &[0, FULL_A, FULL_B];
         const CONV: &[u64] = &[0, FULL_A, FULL_B, FULL_BOTH];
         match workload {
             Workload::MatMul(w) if is_tbe(w, soc) => Kernels { full_load: CONV, one_task: true, ..Kernels::plain() },
             Workload::MatMul(w) if w.batch == 1 && w.dtype == Float && !w.trans_a && w.trans_b => {
-                Kernels { split_k: &[0, 2, 3, 4], one_round: true, full_load: NONE, ..Kernels::plain() }
+                Kernels { split_k: &[0, 2, 3, 4], one_round: true, ..Kernels::plain() }
             }
-            Workload::MatMul(w) if w.batch == 1 => {
-                Kernels { split_k: &[0, 2, 3], one_round: true, full_load: NONE, ..Kernels::plain() }
-            }
+            Workload::MatMul(w) if w.batch == 1 => Kernels { split_k: &[0, 2, 3], one_round: true, ..Kernels::plain() },
             Workload::MatMul(w) if let Some(batched) = Batched::of(w, soc) => {
                 Kernels { batched: Some(batched), ..Kernels::plain() }
             }

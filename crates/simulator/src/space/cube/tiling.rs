@@ -6,6 +6,9 @@ use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, 
 use crate::workload::{LoopOrder, MatMul, MatMulKernel, OutputPath, SplitK, Workload, bias_bytes};
 use aoe_graph::DataType;
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes of an accumulator in L0C.
 const ACCUMULATOR: u64 = 4;
 /// Rows or columns of a fractal.

@@ -8,6 +8,8 @@ mod quant;
 #[cfg(test)]
 mod tests;
 mod vector;
+#[cfg(test)]
+mod written;
 
 pub use origin::default_origin;
 

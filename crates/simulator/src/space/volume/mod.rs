@@ -7,6 +7,9 @@
 mod rules;
 mod values;
 
+#[cfg(test)]
+mod tests;
+
 use super::Parameter;
 use crate::soc::{Arch, Soc};
 use crate::tiling::Platform;
