@@ -24,7 +24,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// A tiling on one core whose tiles have so many terms in L1 and in L0.
-fn on_one_core(cube: &CubeShape, l1_k: u64, l0_k: u64) -> std::result::Result<Schedule, String> {
+fn on_one_core(cube: &CubeShape, l1_k: u32, l0_k: u32) -> std::result::Result<Schedule, String> {
     let panel = L1Tile::Panel(Panel { k: l1_k, tiles: 1, batch: 1 });
     let tiling = TbeTiling {
         cores: Cores { batch: 1, m: 1, n: 1, k: 1 },
@@ -48,11 +48,11 @@ fn convolution() -> std::result::Result<Trial, String> {
         kind: ConvKind::Forward,
         batch: 1,
         cin: 64,
-        hi: 28,
-        wi: 28,
+        hi: 56,
+        wi: 56,
         cout: 128,
-        ho: 28,
-        wo: 28,
+        ho: 56,
+        wo: 56,
         kh: 3,
         kw: 3,
         stride: [1; 2],
