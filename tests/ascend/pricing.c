@@ -92,25 +92,22 @@ int64_t record_field(const char *name, int64_t otherwise)
     return found != NULL ? atoll(found + strlen(quoted)) : otherwise;
 }
 
-int unified_bank_has(const struct product *p)
+int unified_bank_has(const char *operator, const char *question)
 {
     static char text[1 << 16];
-    char path[4096], question[256];
+    char path[4096];
     const char *soc = setting("STAND_IN_SOC", "Ascend910B2"), *root = setting("TUNE_BANK_PATH", "");
     if (strcmp(setting("STAND_IN_BANK", "read"), "ignored") == 0) {
         return 0;
     }
-    snprintf(path, sizeof path, "%s/%s/unified_bank/%s_%s_AiCore_matmul.json", root, soc, soc,
-             setting("STAND_IN_CORES", "24"));
+    snprintf(path, sizeof path, "%s/%s/unified_bank/%s_%s_AiCore_%s.json", root, soc, soc,
+             setting("STAND_IN_CORES", "24"), operator);
     int file = open(path, O_RDONLY);
     if (file < 0) {
         return 0;
     }
     ssize_t bytes = read(file, text, sizeof text - 1);
     close(file);
-    /* TBE hashes all of its question; what tells sizes apart in it will do here. */
-    snprintf(question, sizeof question, "\"op_type\": \"matmul\", \"A_shape\": [1, %lld, %lld, 16, 16], \"B_shape\": [%lld, %lld,",
-             (long long)p->k / 16, (long long)p->m / 16, (long long)p->k, (long long)p->n / 16);
     text[bytes > 0 ? bytes : 0] = '\0';
     return strstr(text, question) != NULL;
 }

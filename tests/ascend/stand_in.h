@@ -29,7 +29,7 @@
 enum { SUCCESS = 0, UNINITIALIZED = 100001, INVALID_PARAM = 100000, OUT_OF_DEVICE_MEMORY = 207018 };
 enum { AICORE_EXCEPTION = 507015, INTERNAL_ERROR = 500000, SYNC_TIMEOUT = 507046 };
 enum { TYPE_FLOAT = 0, TYPE_FLOAT16 = 1, TYPE_BF16 = 27 };
-enum { FORMAT_ND = 2, FORMAT_NZ = 29, FORMAT_NCDHW = 30, FORMAT_NDC1HWC0 = 32, FORMAT_FRACTAL_Z_3D = 33 };
+enum { FORMAT_NCHW = 0, FORMAT_ND = 2, FORMAT_NC1HWC0 = 3, FORMAT_FRACTAL_Z = 4, FORMAT_NZ = 29, FORMAT_NCDHW = 30, FORMAT_NDC1HWC0 = 32, FORMAT_FRACTAL_Z_3D = 33 };
 
 /* Leaves the calling function as STAND_IN_FAULTS says, if it does. */
 #define FAULT(function)                                       \
@@ -99,8 +99,8 @@ double price_volume(const struct volume *volume);
 const char *record(void);
 /* A whole number among the record's knowledge. */
 int64_t record_field(const char *name, int64_t otherwise);
-/* Whether TBE's unified bank has a record for a product of these sizes. */
-int unified_bank_has(const struct product *product);
+/* Whether TBE's unified bank of an operator ("matmul", "conv2d") has a record with this in its question. */
+int unified_bank_has(const char *operator, const char *question);
 /* How many processes of the test have come to their kernel so far. */
 uint64_t runs_before(void);
 

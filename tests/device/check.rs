@@ -48,7 +48,7 @@ fn a_machine_that_opens_no_bank_is_found_out_by_time_and_by_its_profiler() {
     let machine = machine.with("STAND_IN_BANK", "ignored");
     checked(&machine, &["--output=check.json"]).expect(1, &["CANN did not take it", "to do:"]);
     let report = report(&machine);
-    for name in ["record", "record of Conv3DV2", "profiler", "unified bank"] {
+    for name in ["record", "record of Conv3DV2", "profiler", "unified bank", "unified bank of Conv2D"] {
         assert_eq!(verdict(&report, name), "failed", "{name}");
     }
     // CANN's own tiling computed the right result there: that says nothing about our records.
@@ -82,7 +82,9 @@ fn without_a_device_no_step_is_possible_and_it_says_what_to_do() {
     let machine = machine.with("ASCEND_HOME_PATH", "/nowhere");
     checked(&machine, &["--soc_version=Nope"]).expect(2, &["soc_version", "Nope"]);
     checked(&machine, &["--output=check.json"]).expect(1, &["not possible", "set_env.sh"]);
-    for name in ["device", "record", "record of Conv3DV2", "unified bank", "templates", "scatter", "simulator"] {
+    for name in
+        ["device", "record", "record of Conv3DV2", "unified bank", "unified bank of Conv2D", "templates", "scatter"]
+    {
         assert_eq!(verdict(&report(&machine), name), "not_possible", "{name}");
     }
 }

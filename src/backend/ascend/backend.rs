@@ -14,7 +14,7 @@ use crate::bank::{BankEnvironment, BankPaths, Measured, OperatorBank};
 use crate::sim::interval::Interval;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{DefaultOrigin, MatMul, Schedule, Workload};
+use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -313,12 +313,11 @@ impl Ascend {
 
     /// Whether TBE found this tiling in its bank, of each kernel that it compiled for a product with a bank that holds
     /// nothing else: what the JSON beside the kernel says. None where the compiler left no such JSON.
-    pub fn bank_hits(&self, product: &MatMul, schedule: &Schedule) -> Result<Vec<bool>, Refused> {
+    pub fn bank_hits(&self, workload: &Workload, schedule: &Schedule) -> Result<Vec<bool>, Refused> {
         let ended = |error: Error| Refused::Ended(error.to_string());
         let devices = &self.devices;
-        let workload = Workload::MatMul(product.clone());
-        let operator = Operator::of_tbe(product, &self.soc);
-        let prepared = Prepared { backend: self, device: devices.assign(), workload, operator };
+        let operator = Operator::to_compile(workload, &self.soc).map_err(Refused::Failed)?;
+        let prepared = Prepared { backend: self, device: devices.assign(), workload: workload.clone(), operator };
         let bench = devices.workshop.bench().map_err(ended)?;
         prepared.record(schedule, &bench.bank()).map_err(ended)?;
         let folder = bench.path().join("kernels");

@@ -168,9 +168,9 @@ fn try_all(
         Err(error) => {
             let verdict = if probe.has_device() { Verdict::Failed } else { Verdict::NotPossible };
             keep(Step::new("device", verdict, error.to_string(), &advice(env)));
-            for name in
-                ["record", "record of Conv3DV2", "profiler", "unified bank", "templates", "scatter", "simulator"]
-            {
+            let first = ["record", "record of Conv3DV2", "profiler"];
+            let last = ["templates", "scatter", "simulator"];
+            for name in first.into_iter().chain(unified::names()).chain(last) {
                 keep(Step::new(name, Verdict::NotPossible, "there is no device to try it on", ""));
             }
             return Ok(());
@@ -184,7 +184,9 @@ fn try_all(
     let of_product = keep(machine.record("record", product)?);
     let of_volume = keep(machine.record("record of Conv3DV2", volume)?);
     let profiled = keep(machine.profiler(product, env)?);
-    keep(unified::step(&opened, &soc)?);
+    for step in unified::steps(&opened, &soc)? {
+        keep(step);
+    }
     let of_product = templates::doubt(&of_product, Some(&profiled));
     let of_volume = templates::doubt(&of_volume, None);
     let trials = [

@@ -3,6 +3,7 @@
 //! `tensor` is an operand as it lies in memory, `product` and `volume` are what the results of matrix products and of
 //! convolutions of volumes must be.
 
+mod image;
 mod product;
 mod tensor;
 #[cfg(test)]
@@ -176,6 +177,16 @@ impl Operator {
                 Some(product::operator(w, soc))
             }
             _ => None,
+        }
+    }
+
+    /// What TBE compiles of a workload when it is asked for it alone: whether it finds a record shows without a run. Fails
+    /// for work that it compiles in no way that is known.
+    pub fn to_compile(workload: &Workload, soc: &Soc) -> Result<Operator, String> {
+        match workload {
+            Workload::MatMul(w) => Ok(Operator::of_tbe(w, soc)),
+            Workload::Conv(w) => image::operator(w),
+            _ => Err(format!("how TBE compiles {} alone is not known", workload.op_type())),
         }
     }
 

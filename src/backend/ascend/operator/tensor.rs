@@ -12,9 +12,10 @@ pub struct Tensor {
     /// Element type, one of the floats of [`Tensor::encode`].
     pub dtype: DataType,
     /// Sizes as the operator's framework has them: of matrices, with a stack of them in front where there are several; of
-    /// volumes and their filters in NCDHW.
+    /// volumes and their filters in NCDHW, of images in NCHW.
     pub shape: Vec<u64>,
-    /// Layout in memory: ND or `FRACTAL_NZ` of matrices, `NDC1HWC0` and `FRACTAL_Z_3D` of volumes.
+    /// Layout in memory: ND or `FRACTAL_NZ` of matrices, `NDC1HWC0` and `FRACTAL_Z_3D` of volumes, `NC1HWC0` and `FRACTAL_Z`
+    /// of images.
     pub format: Format,
     /// Whether the operator reads it with its two axes exchanged.
     pub transposed: bool,
@@ -34,6 +35,7 @@ impl Tensor {
     pub fn origin_format(&self) -> Format {
         match self.format {
             Format::Ndc1hwc0 | Format::FractalZ3d => Format::Ncdhw,
+            Format::Nc1hwc0 | Format::FractalZ => Format::Nchw,
             _ => Format::Nd,
         }
     }
@@ -48,6 +50,11 @@ impl Tensor {
             (Format::Ndc1hwc0, &[images, channels, d, h, w]) => vec![images, d, channels.div_ceil(c0), h, w, c0],
             (Format::FractalZ3d, &[filters, channels, d, h, w]) => {
                 let taps = [d, channels.div_ceil(c0), h, w].into_iter().fold(1, u64::saturating_mul);
+                vec![taps, filters.div_ceil(ROWS), ROWS, c0]
+            }
+            (Format::Nc1hwc0, &[images, channels, h, w]) => vec![images, channels.div_ceil(c0), h, w, c0],
+            (Format::FractalZ, &[filters, channels, h, w]) => {
+                let taps = [channels.div_ceil(c0), h, w].into_iter().fold(1, u64::saturating_mul);
                 vec![taps, filters.div_ceil(ROWS), ROWS, c0]
             }
             _ => self.shape.clone(),
@@ -67,6 +74,9 @@ impl Tensor {
     /// The content that `fill` describes.
     pub fn content(&self) -> Vec<u8> {
         let Some((axis, exponent)) = self.fill else { return Vec::new() };
+        if let Some(volume) = self.as_volume() {
+            return volume.content();
+        }
         let size = self.dtype.bytes() as usize;
         let value = |index: u64| self.encode(exponent + pattern(index))[..size].to_vec();
         match (self.format, self.shape.as_slice()) {
@@ -104,6 +114,18 @@ impl Tensor {
             }
             (_, shape) => (0..shape.iter().product()).flat_map(value).collect(),
         }
+    }
+
+    /// An image or its filter as the volume of one plane that lies alike.
+    fn as_volume(&self) -> Option<Tensor> {
+        let format = match self.format {
+            Format::Nc1hwc0 => Format::Ndc1hwc0,
+            Format::FractalZ => Format::FractalZ3d,
+            _ => return None,
+        };
+        let mut shape = self.shape.clone();
+        shape.insert(2.min(shape.len()), 1);
+        Some(Tensor { format, shape, ..self.clone() })
     }
 
     /// The content of one matrix whose elements vary along an axis, from some place of the pattern on.
