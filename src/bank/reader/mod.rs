@@ -224,7 +224,7 @@ impl<'s> Judge<'s> {
         if notes.is_changed && !notes.is_complete {
             return Err(Unusable::Damaged("it was written here, and now lacks fields".into()));
         }
-        let changed = "changed by another program since it was written here; used, without its measured time";
+        let changed = "changed by another program since it was written here: its measured time no longer counts";
         Ok(notes.is_changed.then_some(changed))
     }
 }

@@ -14,7 +14,7 @@ const WRITTEN: &str = include_str!("defaults.txt");
 const COUNT: usize = 320;
 
 /// What runs without a record, and how sure that is.
-fn told(workload: &Workload, soc: &Soc) -> String {
+fn text(workload: &Workload, soc: &Soc) -> String {
     match default_policy(workload, soc) {
         Ok(schedule) => {
             format!("{} {}", default_origin(workload, soc).name(), serde_json::to_string(&schedule).unwrap())
@@ -29,7 +29,7 @@ fn defaults_are_those_that_were_written() {
     for workload in workloads(COUNT, 1) {
         let mut digest = Digest::EMPTY;
         for soc in &parts {
-            digest.add(&told(&workload, soc));
+            digest.add(&text(&workload, soc));
         }
         writeln!(list, "{:016x} {workload}", digest.0).unwrap();
     }
@@ -40,6 +40,7 @@ fn defaults_are_those_that_were_written() {
     let differs: Vec<_> = list.lines().zip(WRITTEN.lines()).filter(|(now, written)| now != written).collect();
     assert!(
         differs.is_empty() && list.lines().count() == WRITTEN.lines().count(),
-        "these defaults are others than those that were written; where that is meant, write the list anew: {differs:#?}"
+        "these defaults are others than those that were written; where that is meant, AOE_WRITE_DEFAULTS=1 cargo test -p \
+         aoe-simulator defaults writes the list anew: {differs:#?}"
     );
 }
