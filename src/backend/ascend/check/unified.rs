@@ -11,12 +11,11 @@ use crate::workload::{
 };
 use serde_json::json;
 
-/// A kernel that TBE compiles, and a tiling for its record.
-type Trial = (Workload, Schedule);
+/// A kernel that TBE compiles, and a tiling for its record; why there is none.
+type Trial = std::result::Result<(Workload, Schedule), String>;
 
 /// The names of the steps, and what each tries.
-const STEPS: [(&str, fn() -> std::result::Result<Trial, String>); 2] =
-    [("unified bank", product), ("unified bank of Conv2D", convolution)];
+const STEPS: [(&str, fn() -> Trial); 2] = [("unified bank", product), ("unified bank of Conv2D", convolution)];
 
 /// The names of the steps.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -36,14 +35,14 @@ fn on_one_core(cube: &CubeShape, l1_k: u32, l0_k: u32) -> std::result::Result<Sc
     tiling.schedule(cube).map(Schedule::Cube)
 }
 
-fn product() -> std::result::Result<Trial, String> {
+fn product() -> Trial {
     let product = MatMul { kernel: MatMulKernel::Tbe, ..MatMul::new(512, 1024, 768) };
     let schedule = on_one_core(&product.cube(), 256, 64)?;
     Ok((Workload::MatMul(product), schedule))
 }
 
-/// A convolution with a bias, as it stands in ResNets.
-fn convolution() -> std::result::Result<Trial, String> {
+/// A convolution with a bias, as it stands in ResNet-50.
+fn convolution() -> Trial {
     let convolution = Conv {
         kind: ConvKind::Forward,
         batch: 1,
@@ -76,7 +75,7 @@ pub fn steps(ascend: &Ascend, soc: &Soc) -> Result<Vec<Step>> {
     STEPS.into_iter().map(|(name, trial)| step(ascend, soc, name, trial())).collect()
 }
 
-fn step(ascend: &Ascend, soc: &Soc, name: &str, trial: std::result::Result<Trial, String>) -> Result<Step> {
+fn step(ascend: &Ascend, soc: &Soc, name: &str, trial: Trial) -> Result<Step> {
     if !matches!(soc.arch, Arch::C220 | Arch::M300) {
         let reason = format!("on {} TBE asks no unified bank", soc.name);
         return Ok(Step::new(name, Verdict::NotPossible, reason, ""));

@@ -125,7 +125,7 @@ impl Tensor {
         };
         let mut shape = self.shape.clone();
         shape.insert(2.min(shape.len()), 1);
-        Some(Tensor { format, shape, ..self.clone() })
+        Some(Tensor { shape, format, ..self.clone() })
     }
 
     /// The content of one matrix whose elements vary along an axis, from some place of the pattern on.
