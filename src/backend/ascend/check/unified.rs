@@ -14,8 +14,11 @@ use serde_json::json;
 /// A kernel that TBE compiles, and a tiling for its record; why there is none.
 type Trial = std::result::Result<(Workload, Schedule), String>;
 
+/// Makes a trial.
+type Make = fn() -> Trial;
+
 /// The names of the steps, and what each tries.
-const STEPS: [(&str, fn() -> Trial); 2] = [("unified bank", product), ("unified bank of Conv2D", convolution)];
+const STEPS: [(&str, Make); 2] = [("unified bank", product), ("unified bank of Conv2D", convolution)];
 
 /// The names of the steps.
 pub fn names() -> impl Iterator<Item = &'static str> {
