@@ -47,7 +47,7 @@ pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settin
         let missed: u64 = outside.map(|read| passing.missed(read)).sum();
         let largest = reads.iter().map(|read| read.bytes).max().unwrap_or(0);
         let is_parameter = |read: &Reading| graph.node(read.origin.node).value.is_some() && read.bytes * 2 > largest;
-        let all_made = group.is_none() && !reads.is_empty() && !reads.iter().any(is_parameter);
+        let lacks_parameters = group.is_none() && !reads.is_empty() && !reads.iter().any(is_parameter);
         let written = written_bytes(&kernel.workload).saturating_mul(u64::from(kernel.launches));
         passing.pass(reads.iter().map(|read| read.number), reads.iter().map(|read| read.bytes).sum());
         let made = members().flat_map(|id| passing.ports.of(id));
@@ -59,7 +59,7 @@ pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settin
                 (Some(own), Some(_)) => Some(own + missed as f64 / f64::from(kernel.launches)),
                 (known, _) => known,
             };
-        } else if all_made && kernel.missed.is_none() && kernel.launches == 1 {
+        } else if lacks_parameters && kernel.missed.is_none() && kernel.launches == 1 {
             kernel.missed = sim::missed_of_made(&kernel.workload, soc).map(|of_kind| of_kind.max(missed as f64));
         }
     }

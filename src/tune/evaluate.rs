@@ -137,6 +137,7 @@ impl Problem<'_> {
     /// CANN's time and ours; `None` where it was cancelled on the way.
     fn search(&self, settings: &Settings, cancel: &AtomicBool) -> Result<Option<Solved>> {
         let default = default_policy(self.workload, self.simulator.soc())?;
+        let writable = Writable::of(self.workload, self.simulator.soc());
         let default_us = self.time(&default)?.map_err(|reason| Error::Tuning { reason })?;
         let mut outcome = CaseOutcome {
             index: 0,
@@ -150,8 +151,8 @@ impl Problem<'_> {
             banked: None,
             doubt: None,
             unsure: None,
-            reader: Writable::of(self.workload, self.simulator.soc()).reader(),
-            measured_alone: Writable::of(self.workload, self.simulator.soc()).is_measured_alone(),
+            reader: writable.reader(),
+            measured_alone: writable.is_measured_alone(),
             status: BankStatus::NotTuned,
             backend: self.simulator.describe().name,
             trials: 0,

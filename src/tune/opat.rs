@@ -291,6 +291,7 @@ fn tune_case(
 fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'_>) -> CaseOutcome {
     let workload = &problem.case.workload;
     let (backend, soc) = (tuner.backend.describe_for(workload), tuner.backend.soc());
+    let writable = Writable::of(workload, soc);
     CaseOutcome {
         index,
         nodes: problem.case.nodes.clone(),
@@ -304,8 +305,8 @@ fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'
         // Times that scatter are compared when they are measured by turns, and not before.
         doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
         unsure: None,
-        reader: Writable::of(workload, soc).reader(),
-        measured_alone: Writable::of(workload, soc).is_measured_alone(),
+        reader: writable.reader(),
+        measured_alone: writable.is_measured_alone(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         backend: backend.name,
         trials: 0,

@@ -311,7 +311,7 @@ impl Ascend {
         self.prepared(workload)?.times(Some(schedule), under)
     }
 
-    /// Whether TBE found this tiling in its bank, of each kernel that it compiled for a product with a bank that holds
+    /// Whether TBE found this tiling in its bank, of each kernel that it compiled for a workload with a bank that holds
     /// nothing else: what the JSON beside the kernel says. None where the compiler left no such JSON.
     pub fn bank_hits(&self, workload: &Workload, schedule: &Schedule) -> Result<Vec<bool>, Refused> {
         let ended = |error: Error| Refused::Ended(error.to_string());

@@ -184,8 +184,8 @@ fn try_all(
     let of_product = keep(machine.record("record", product)?);
     let of_volume = keep(machine.record("record of Conv3DV2", volume)?);
     let profiled = keep(machine.profiler(product, env)?);
-    for step in unified::steps(&opened, &soc)? {
-        keep(step);
+    for step in unified::steps(&opened, &soc) {
+        keep(step?);
     }
     let of_product = templates::doubt(&of_product, Some(&profiled));
     let of_volume = templates::doubt(&of_volume, None);
