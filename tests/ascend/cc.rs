@@ -6,9 +6,15 @@ use std::process::Command;
 
 /// A call of the compiler that makes a shared library, to which sources and flags are added.
 pub fn shared_library(standard: &str, library: &Path) -> Command {
+    let mut compiler = program(standard, library);
+    compiler.args(["-shared", "-fPIC"]);
+    compiler
+}
+
+/// A call of the compiler that makes a program, to which sources and flags are added.
+pub fn program(standard: &str, program: &Path) -> Command {
     let mut compiler = Command::new("cc");
-    compiler.arg(format!("-std={standard}")).args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]);
-    compiler.arg(library);
+    compiler.arg(format!("-std={standard}")).args(["-Wall", "-Wextra", "-Werror", "-o"]).arg(program);
     compiler
 }
 

@@ -34,6 +34,9 @@ static int concerns(const char *scope, size_t length)
     if (strncmp(scope, "after", 5) == 0) {
         return runs_before() >= strtoull(scope + 5, NULL, 10);
     }
+    if (strncmp(scope, "with_record", length) == 0) {
+        return has_record_of_tbe();
+    }
     knowledge = record();
     if (strncmp(scope, "candidate", length) == 0) {
         return *knowledge != '\0';

@@ -1,11 +1,10 @@
 /* Operators: MatMulV3 through aclnnMatmul; products and convolutions of volumes through the entries that take any operator
- * type. TBE compiles MatMulV2 and BatchMatMulV2, and asks its bank then. */
+ * type. TBE compiles MatMulV2, BatchMatMulV2 and convolutions of images, and asks its bank then. */
 #include "stand_in.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct tensor {
     struct matrix matrix;
@@ -125,6 +124,8 @@ struct description {
     int type, origin, format;
     int rank;
     int64_t dims[8], storage[8];
+    const void *constant;
+    size_t constant_bytes;
 };
 
 struct attributes {
@@ -160,6 +161,14 @@ int aclSetTensorShape(void *description, int rank, const int64_t *dims)
 {
     FAULT("aclSetTensorShape");
     memcpy(((struct description *)description)->storage, dims, (size_t)rank * sizeof *dims);
+    return SUCCESS;
+}
+
+int aclSetTensorConst(void *description, void *data, size_t bytes)
+{
+    FAULT("aclSetTensorConst");
+    ((struct description *)description)->constant = data;
+    ((struct description *)description)->constant_bytes = bytes;
     return SUCCESS;
 }
 
@@ -228,9 +237,6 @@ int aclopSetAttrString(void *handle, const char *name, const char *value)
     return SUCCESS;
 }
 
-/* Where the compiler leaves what it says of kernels; "" where it says nothing. */
-static char kernel_folder[4096];
-
 int aclSetCompileopt(int option, const char *value)
 {
     FAULT("aclSetCompileopt");
@@ -242,34 +248,6 @@ int aclSetCompileopt(int option, const char *value)
                                                                                                        : INVALID_PARAM;
 }
 
-/* What TBE's compiler says of a kernel that it compiled: whether a question was answered by its bank of an operator. */
-static int tell_of_kernel(const char *kernel, const char *operator, const char *question)
-{
-    char path[4352];
-    if (*kernel_folder == '\0') {
-        return SUCCESS;
-    }
-    snprintf(path, sizeof path, "%s/kernel_meta", kernel_folder);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/kernel_meta/%s.json", kernel_folder, kernel);
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        return INTERNAL_ERROR;
-    }
-    fprintf(file, "{\"kernelName\":\"%s\",\"KBHit\":%s}\n", kernel,
-            unified_bank_has(operator, question) ? "true" : "false");
-    return fclose(file) == 0 ? SUCCESS : INTERNAL_ERROR;
-}
-
-/* TBE hashes all of its question; what tells sizes apart in it will do here. */
-static int compile_product(const struct product *p)
-{
-    char question[256];
-    snprintf(question, sizeof question, "\"op_type\": \"matmul\", \"A_shape\": [1, %lld, %lld, 16, 16], \"B_shape\": [%lld, %lld,",
-             (long long)p->k / 16, (long long)p->m / 16, (long long)p->k, (long long)p->n / 16);
-    return tell_of_kernel("te_matmulv2", "matmul", question);
-}
-
 /* Whether a tensor is described in NCHW and stored in the kernel's format, in these sizes. */
 static int lies_in_image(const struct description *tensor, int format, const int64_t *stored, size_t rank)
 {
@@ -277,35 +255,55 @@ static int lies_in_image(const struct description *tensor, int format, const int
            memcmp(tensor->storage, stored, rank * sizeof *stored) == 0;
 }
 
-/* Compiles a Conv2D of one group, of float16; -1 where the operands describe none. */
-static int compile_image(const char *type, int inputs, void *const *in, void *const *out,
-                         const struct attributes *attributes)
+/* Whether an operand holds the sizes of a result, as the compiler is told them. */
+static int holds_sizes(const struct description *operand, const struct description *result)
 {
-    if (strcmp(type, "Conv2D") != 0 || inputs < 2 || inputs > 3 || attributes->groups != 1 ||
-        strcmp(attributes->data_format, "NCHW") != 0) {
-        return -1;
-    }
-    const struct description *x = in[0], *filter = in[1], *y = out[0];
-    const int64_t *n = x->dims, *f = filter->dims, *r = y->dims;
-    int64_t ci = (n[1] + 15) / 16, co = (f[0] + 15) / 16;
-    const int64_t x_sizes[] = {n[0], ci, n[2], n[3], 16}, y_sizes[] = {n[0], co, r[2], r[3], 16};
-    const int64_t filter_sizes[] = {ci * f[2] * f[3], co, 16, 16};
-    for (int i = 0; i < 2; i++) {
-        int64_t stride = attributes->strides[2 + i], taps = (f[2 + i] - 1) * attributes->dilations[2 + i] + 1;
-        int64_t reach = n[2 + i] + attributes->pads[2 * i] + attributes->pads[2 * i + 1] - taps;
-        if (stride < 1 || reach < 0 || reach / stride + 1 != r[2 + i]) {
-            return -1;
+    const int32_t *sizes = operand->constant;
+    for (int i = 0; i < 4; i++) {
+        if (operand->type != TYPE_INT32 || operand->constant_bytes != 16 || sizes[i] != result->dims[i]) {
+            return 0;
         }
     }
-    if (!lies_in_image(x, FORMAT_NC1HWC0, x_sizes, 5) || !lies_in_image(y, FORMAT_NC1HWC0, y_sizes, 5) ||
-        !lies_in_image(filter, FORMAT_FRACTAL_Z, filter_sizes, 4) || f[1] != n[1]) {
-        return -1;
+    return 1;
+}
+
+/* The convolution of images of one group, of float16, or the gradient of one, that these operands describe; 0 where they
+ * describe none. */
+static int image_of(const char *type, int inputs, void *const *in, void *const *out,
+                    const struct attributes *attributes, struct image *w)
+{
+    int is_input = strcmp(type, "Conv2DBackpropInput") == 0, is_filter = strcmp(type, "Conv2DBackpropFilter") == 0;
+    int is_gradient = is_input || is_filter;
+    if ((!is_gradient && strcmp(type, "Conv2D") != 0) || inputs < 2 + is_gradient || inputs > 3 ||
+        attributes->groups != 1 || strcmp(attributes->data_format, "NCHW") != 0) {
+        return 0;
     }
-    char question[512];
-    snprintf(question, sizeof question, "\"fm_shape\": [%lld, %lld, %lld, %lld, 16], \"filter_shape\": [%lld, %lld, %lld, %lld, 16]",
-             (long long)n[0], (long long)ci, (long long)n[2], (long long)n[3], (long long)co * 16, (long long)ci,
-             (long long)f[2], (long long)f[3]);
-    return tell_of_kernel("te_conv2d", "conv2d", question);
+    const struct description *x = is_input ? out[0] : in[0], *y = is_gradient ? in[2] : out[0];
+    const struct description *filter = is_filter ? out[0] : in[1];
+    if ((is_input && !holds_sizes(in[0], x)) || (is_filter && !holds_sizes(in[1], filter))) {
+        return 0;
+    }
+    *w = (struct image){.kind = is_input ? OF_INPUT : is_filter ? OF_FILTER : FORWARD, .has_bias = !is_gradient && inputs == 3,
+                        .images = x->dims[0], .cin = x->dims[1], .cout = filter->dims[0]};
+    memcpy(w->pads, attributes->pads, sizeof w->pads);
+    for (int i = 0; i < 2; i++) {
+        w->in[i] = x->dims[2 + i];
+        w->out[i] = y->dims[2 + i];
+        w->kernel[i] = filter->dims[2 + i];
+        w->strides[i] = attributes->strides[2 + i];
+        w->dilations[i] = attributes->dilations[2 + i];
+        int64_t reach = w->in[i] + w->pads[2 * i] + w->pads[2 * i + 1] - (w->kernel[i] - 1) * w->dilations[i] - 1;
+        if (w->strides[i] < 1 || reach < 0 || reach / w->strides[i] + 1 != w->out[i]) {
+            return 0;
+        }
+    }
+    int64_t ci = (w->cin + 15) / 16, co = (w->cout + 15) / 16;
+    const int64_t x_sizes[] = {w->images, ci, w->in[0], w->in[1], 16}, y_sizes[] = {w->images, co, w->out[0], w->out[1], 16};
+    const int64_t filter_sizes[] = {ci * w->kernel[0] * w->kernel[1], co, 16, 16};
+    return lies_in_image(x, FORMAT_NC1HWC0, x_sizes, 5) && lies_in_image(y, FORMAT_NC1HWC0, y_sizes, 5) &&
+           lies_in_image(filter, FORMAT_FRACTAL_Z, filter_sizes, 4) && filter->dims[1] == w->cin &&
+           y->dims[0] == w->images && y->dims[1] == w->cout && x->type == TYPE_FLOAT16 && y->type == TYPE_FLOAT16 &&
+           filter->type == (is_filter ? TYPE_FLOAT : TYPE_FLOAT16);
 }
 
 /* A data buffer begins with its address. */
@@ -392,13 +390,13 @@ int aclopCompile(const char *type, int inputs, void *const *in, int outputs, voi
 {
     struct product product;
     struct volume volume;
+    struct image image;
     (void)engine;
     (void)compile;
     (void)path;
     FAULT("aclopCompile");
-    int compiled = outputs == 1 ? compile_image(type, inputs, in, out, attributes) : -1;
-    if (compiled != -1) {
-        return compiled;
+    if (outputs == 1 && image_of(type, inputs, in, out, attributes, &image)) {
+        return compile_image(&image);
     }
     if (outputs == 1 && volume_of(type, inputs, in, NULL, out, NULL, attributes, &volume)) {
         record();

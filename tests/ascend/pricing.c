@@ -92,26 +92,6 @@ int64_t record_field(const char *name, int64_t otherwise)
     return found != NULL ? atoll(found + strlen(quoted)) : otherwise;
 }
 
-int unified_bank_has(const char *operator, const char *question)
-{
-    static char text[1 << 16];
-    char path[4096];
-    const char *soc = setting("STAND_IN_SOC", "Ascend910B2"), *root = setting("TUNE_BANK_PATH", "");
-    if (strcmp(setting("STAND_IN_BANK", "read"), "ignored") == 0) {
-        return 0;
-    }
-    snprintf(path, sizeof path, "%s/%s/unified_bank/%s_%s_AiCore_%s.json", root, soc, soc,
-             setting("STAND_IN_CORES", "24"), operator);
-    int file = open(path, O_RDONLY);
-    if (file < 0) {
-        return 0;
-    }
-    ssize_t bytes = read(file, text, sizeof text - 1);
-    close(file);
-    text[bytes > 0 ? bytes : 0] = '\0';
-    return strstr(text, question) != NULL;
-}
-
 static const AoeOption *part(void)
 {
     static AoeOption options[2];

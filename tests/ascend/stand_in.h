@@ -18,8 +18,8 @@
  *                       function that returns a pointer, `hang`, `orphan` (starts a process that stays, and hangs),
  *                       `daemon` (the same, in a session of its own),
  *                       `crash`, or for the function `kernel` also `wrong`. SCOPE is `all` (default), `candidate`
- *                       (processes whose bank holds a record), `some` (about half of the candidates, by their record),
- *                       or `afterN` (processes that begin when N have come to their kernel). */
+ *                       (processes whose bank holds a record), `with_record` (one of TBE's), `some` (about half of
+ *                       the candidates, by their record), or `afterN` (processes that begin when N have come to their kernel). */
 #ifndef STAND_IN_H
 #define STAND_IN_H
 
@@ -28,7 +28,7 @@
 
 enum { SUCCESS = 0, UNINITIALIZED = 100001, INVALID_PARAM = 100000, OUT_OF_DEVICE_MEMORY = 207018 };
 enum { AICORE_EXCEPTION = 507015, INTERNAL_ERROR = 500000, SYNC_TIMEOUT = 507046 };
-enum { TYPE_FLOAT = 0, TYPE_FLOAT16 = 1, TYPE_BF16 = 27 };
+enum { TYPE_FLOAT = 0, TYPE_FLOAT16 = 1, TYPE_INT32 = 3, TYPE_BF16 = 27 };
 enum { FORMAT_NCHW = 0, FORMAT_ND = 2, FORMAT_NC1HWC0 = 3, FORMAT_FRACTAL_Z = 4, FORMAT_NZ = 29, FORMAT_NCDHW = 30, FORMAT_NDC1HWC0 = 32, FORMAT_FRACTAL_Z_3D = 33 };
 
 /* Leaves the calling function as STAND_IN_FAULTS says, if it does. */
@@ -84,6 +84,20 @@ struct volume {
     int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pads[6];
 };
 
+/* A convolution of images of one group, of float16, or the gradient of one. */
+struct image {
+    enum { FORWARD, OF_INPUT, OF_FILTER } kind;
+    int has_bias, is_activated;
+    int64_t images, cin, cout;
+    int64_t in[2], out[2], kernel[2], strides[2], dilations[2], pads[4];
+};
+
+/* unified.c: has TBE compile a kernel with what its bank says, and leave its JSON in a folder. */
+extern char kernel_folder[4096];
+int has_record_of_tbe(void);
+int compile_product(const struct product *product);
+int compile_image(const struct image *image);
+
 /* clock.c: what a stream and the host have spent, in microseconds of a virtual clock. */
 struct stream {
     double busy_until;
@@ -99,8 +113,6 @@ double price_volume(const struct volume *volume);
 const char *record(void);
 /* A whole number among the record's knowledge. */
 int64_t record_field(const char *name, int64_t otherwise);
-/* Whether TBE's unified bank of an operator ("matmul", "conv2d") has a record with this in its question. */
-int unified_bank_has(const char *operator, const char *question);
 /* How many processes of the test have come to their kernel so far. */
 uint64_t runs_before(void);
 

@@ -12,4 +12,5 @@ mod networks;
 mod processes;
 mod stand_in;
 mod tuning;
+mod unified;
 mod volumes;

@@ -10,7 +10,10 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// What the stand-in is built from.
-const C_FILES: [&str; 7] = ["faults.c", "device.c", "operators.c", "kernels.c", "product.c", "volume.c", "pricing.c"];
+const C_FILES: [&str; 8] =
+    ["faults.c", "device.c", "operators.c", "unified.c", "kernels.c", "product.c", "volume.c", "pricing.c"];
+/// CANN's offline compiler as a program, of these and a file of its own.
+const ATC: &str = "atc.c";
 const HEADERS: [&str; 1] = ["stand_in.h"];
 
 /// The root of an installed CANN with the stand-in in it, without the functions named; `None`, said aloud, without
@@ -18,7 +21,7 @@ const HEADERS: [&str; 1] = ["stand_in.h"];
 pub fn installed(without: &[&str]) -> Option<PathBuf> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ascend");
     let mut digest = DefaultHasher::new();
-    for name in C_FILES.iter().chain(&HEADERS) {
+    for name in C_FILES.iter().chain(&HEADERS).chain([&ATC]) {
         fs::read(sources.join(name)).unwrap().hash(&mut digest);
     }
     // Whoever changes the profiler below builds anew.
@@ -38,6 +41,7 @@ pub fn installed(without: &[&str]) -> Option<PathBuf> {
 fn build(sources: &Path, root: &Path, without: &[&str]) -> Option<()> {
     let folder = root.join("lib64");
     fs::create_dir(&folder).unwrap();
+    fs::create_dir(root.join("bin")).unwrap();
     profiler(root);
     let hidden = without.join("; ");
     let script = root.join("exports");
@@ -45,14 +49,13 @@ fn build(sources: &Path, root: &Path, without: &[&str]) -> Option<()> {
     fs::write(&script, format!("{{ global: *; {local}}};\n")).unwrap();
     let library = folder.join("libascendcl.so");
     let mut compiler = cc::shared_library("gnu99", &library);
-    compiler
-        .arg("-O2")
-        .args(C_FILES.map(|name| sources.join(name)))
-        .arg("-I")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"))
-        .arg(format!("-Wl,--version-script={}", script.display()))
-        .args(["-ldl", "-lm"]);
-    cc::run(&mut compiler)
+    compiler.arg(format!("-Wl,--version-script={}", script.display()));
+    for (mut compiler, own) in [(compiler, None), (cc::program("gnu99", &root.join("bin/atc")), Some(ATC))] {
+        compiler.arg("-O2").args(C_FILES.iter().copied().chain(own).map(|name| sources.join(name)));
+        compiler.arg("-I").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"));
+        cc::run(compiler.args(["-ldl", "-lm"]))?;
+    }
+    Some(())
 }
 
 /// A program in place of CANN's profiler: it runs what it is given and writes down on how many cores, as the record says.
@@ -69,7 +72,6 @@ cores=$(sed -n 's/.*"usedCoreNum":\([0-9]*\).*/\1/p' "$TUNE_BANK_PATH"/*/unified
 printf 'Op Name,OP Type,Block Dim,Task Duration(us)\nfill,MemSet,48,1.5\nx,MatMulV3,%s,9\n' "$cores" >"$folder/op_summary_1.csv"
 "#;
     let program = root.join("bin/msprof");
-    fs::create_dir(root.join("bin")).unwrap();
     fs::write(&program, SCRIPT).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
@@ -178,7 +180,11 @@ impl Machine {
 
     /// Has a measuring process run an operator as a job describes it, with the bank as it is; what it answers.
     pub fn measure(&self, operator: &Value) -> Value {
-        let task = json!({"measure": {"operator": operator, "timing": {"warm_up": 1, "repeats": 1, "samples": 1}}});
+        self.answer(&json!({"measure": {"operator": operator, "timing": {"warm_up": 1, "repeats": 1, "samples": 1}}}))
+    }
+
+    /// Has a measuring process do a task, with the bank as it is; what it answers.
+    pub fn answer(&self, task: &Value) -> Value {
         let work =
             json!({"on_device": {"runtime": self.runtime(), "device": 0, "device_timeout_ms": 60000, "task": task}});
         let job = json!({"version": env!("CARGO_PKG_VERSION"), "work": work, "answer": self.path("answer.json")});

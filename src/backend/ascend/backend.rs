@@ -1,7 +1,6 @@
 //! A device as a backend: every candidate in a process of its own, with a bank that holds nothing else.
 
 use super::job::{Answer, Blame, Described, OnDevice, Task, Work};
-use super::kernel_json;
 use super::operator::{Entry, Operator};
 use super::process::{self, Circumstances, End};
 use super::program;
@@ -49,7 +48,7 @@ pub struct Setting<'a> {
 pub struct Devices {
     program: PathBuf,
     runtime: PathBuf,
-    workshop: Workshop,
+    pub(super) workshop: Workshop,
     all: Vec<Device>,
     next: AtomicUsize,
     timing: Timing,
@@ -58,7 +57,7 @@ pub struct Devices {
     cancel: Arc<AtomicBool>,
 }
 
-struct Device {
+pub(super) struct Device {
     id: u32,
     /// Held by the thread that measures on it.
     turn: Mutex<()>,
@@ -114,12 +113,21 @@ impl Devices {
     }
 
     fn run(&self, device: &Device, task: Task, bench: &Bench, under: &[OsString]) -> End {
-        let work = Work::OnDevice(Box::new(OnDevice {
+        self.work(device, self.on_device(device, task), bench, under)
+    }
+
+    /// What a process is to do on a device.
+    pub(super) fn on_device(&self, device: &Device, task: Task) -> Work {
+        Work::OnDevice(Box::new(OnDevice {
             runtime: self.runtime.clone(),
             device: device.id,
             device_timeout_ms: i32::try_from(self.timeout.as_millis()).unwrap_or(i32::MAX),
             task,
-        }));
+        }))
+    }
+
+    /// Has a process do something; while it measures, nobody else does so on that device.
+    pub(super) fn work(&self, device: &Device, work: Work, bench: &Bench, under: &[OsString]) -> End {
         let circumstances = Circumstances {
             program: &self.program,
             under,
@@ -132,7 +140,7 @@ impl Devices {
     }
 
     /// The device for the next operator: all measurements of one are made on one.
-    fn assign(&self) -> &Device {
+    pub(super) fn assign(&self) -> &Device {
         &self.all[self.next.fetch_add(1, Ordering::Relaxed) % self.all.len()]
     }
 }
@@ -144,8 +152,8 @@ fn unusable(reason: String) -> Error {
 
 /// The backend.
 pub struct Ascend {
-    devices: Devices,
-    soc: Soc,
+    pub(super) devices: Devices,
+    pub(super) soc: Soc,
     detail: String,
     /// What keeps operators from running through `aclnn`, where something does.
     lacking: Option<String>,
@@ -311,26 +319,21 @@ impl Ascend {
         self.prepared(workload)?.times(Some(schedule), under)
     }
 
-    /// Whether TBE found this tiling in its bank, of each kernel that it compiled for a workload with a bank that holds
-    /// nothing else: what the JSON beside the kernel says. None where the compiler left no such JSON.
-    pub fn bank_hits(&self, workload: &Workload, schedule: &Schedule) -> Result<Vec<bool>, Refused> {
-        let ended = |error: Error| Refused::Ended(error.to_string());
-        let devices = &self.devices;
-        let operator = Operator::to_compile(workload, &self.soc).map_err(Refused::Failed)?;
-        let prepared = Prepared { backend: self, device: devices.assign(), workload: workload.clone(), operator };
-        let bench = devices.workshop.bench().map_err(ended)?;
-        prepared.record(schedule, &bench.bank()).map_err(ended)?;
-        let folder = bench.path().join("kernels");
-        std::fs::create_dir(&folder).map_err(|e| ended(Error::directory("create", &folder, e)))?;
-        let task = Task::Compile { operator: prepared.operator.clone(), folder: folder.clone() };
-        match devices.run(prepared.device, task, &bench, &[]) {
-            End::Answered(Answer::Compiled) => Ok(kernel_json::hits(&folder)),
-            End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason) => {
-                Err(Refused::Failed(reason))
-            }
-            End::Answered(_) => Err(Refused::Ended("a wrong answer".to_owned())),
-            End::Cancelled => Err(Refused::Cancelled),
-        }
+    /// Writes the one record where CANN looks for it.
+    pub(super) fn record(&self, workload: &Workload, schedule: &Schedule, root: &Path) -> Result<()> {
+        let soc = &self.soc;
+        let environment = BankEnvironment { tune_bank_path: Some(root.to_owned()), ..BankEnvironment::default() };
+        let mut bank = OperatorBank::open(BankPaths::operator(&environment, soc)?, soc);
+        // What it will be measured to cost is not known yet, and nobody asks.
+        let measured = Measured {
+            before_us: 0.0,
+            after_us: 0.0,
+            backend: NAME.to_owned(),
+            space: 0,
+            default: DefaultOrigin::Estimated,
+        };
+        bank.record(workload, schedule, &measured)?;
+        bank.save().map(drop)
     }
 
     fn prepared(&self, workload: &Workload) -> Result<Prepared<'_>, Refused> {
@@ -361,7 +364,7 @@ impl Prepared<'_> {
                 Ok(bench) => bench,
                 Err(error) => return ended(error.to_string()),
             };
-            match schedule.map_or(Ok(()), |schedule| self.record(schedule, &bench.bank())) {
+            match schedule.map_or(Ok(()), |schedule| self.backend.record(&self.workload, schedule, &bench.bank())) {
                 Ok(()) => {}
                 Err(Error::IllegalSchedule { rule }) => return Err(Refused::Failed(rule)),
                 Err(error) => return ended(error.to_string()),
@@ -382,22 +385,5 @@ impl Prepared<'_> {
                 End::Cancelled => return Err(Refused::Cancelled),
             }
         }
-    }
-
-    /// Writes the one record where CANN looks for it.
-    fn record(&self, schedule: &Schedule, root: &Path) -> Result<()> {
-        let soc = &self.backend.soc;
-        let environment = BankEnvironment { tune_bank_path: Some(root.to_owned()), ..BankEnvironment::default() };
-        let mut bank = OperatorBank::open(BankPaths::operator(&environment, soc)?, soc);
-        // What it will be measured to cost is not known yet, and nobody asks.
-        let measured = Measured {
-            before_us: 0.0,
-            after_us: 0.0,
-            backend: NAME.to_owned(),
-            space: 0,
-            default: DefaultOrigin::Estimated,
-        };
-        bank.record(&self.workload, schedule, &measured)?;
-        bank.save().map(drop)
     }
 }

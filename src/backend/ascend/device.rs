@@ -4,7 +4,7 @@ use super::codes;
 use super::libraries::Libraries;
 use super::library::text;
 use super::report::CallFailure;
-use super::symbols::{DEVICE_INFO, DeviceInfoFn, Functions};
+use super::symbols::{DEVICE_INFO, DeviceInfoFn, Functions, SET_CONSTANT, SetConstantFn};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
@@ -29,6 +29,7 @@ const POISON: i32 = 0x5a;
 pub struct Device {
     pub(super) functions: Functions,
     info: Option<DeviceInfoFn>,
+    pub(super) set_constant: Option<SetConstantFn>,
     id: i32,
     timeout_ms: i32,
 }
@@ -36,9 +37,11 @@ pub struct Device {
 impl Device {
     /// Initialises the runtime and takes a device. Nothing that is waited for may take longer than `timeout_ms`.
     pub fn open(functions: Functions, libraries: &mut Libraries<'_>, id: u32, timeout_ms: i32) -> Called<Device> {
-        // SAFETY: the type is that of the prototype in ACL's documentation.
-        let info = unsafe { libraries.function::<DeviceInfoFn>(&DEVICE_INFO) };
-        let device = Device { functions, info, id: id as i32, timeout_ms };
+        // SAFETY: the types are those of the prototypes in ACL's documentation.
+        let (info, set_constant) = unsafe {
+            (libraries.function::<DeviceInfoFn>(&DEVICE_INFO), libraries.function::<SetConstantFn>(&SET_CONSTANT))
+        };
+        let device = Device { functions, info, set_constant, id: id as i32, timeout_ms };
         // SAFETY: `aclError aclInit(const char *)`; NULL means defaults.
         device.check("aclInit", unsafe { (device.functions.aclInit)(std::ptr::null()) })?;
         // SAFETY: `aclError aclrtSetDevice(int32_t)`.

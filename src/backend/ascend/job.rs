@@ -1,5 +1,6 @@
 //! What the tuning process and a measuring process tell each other: a job in a file, its answer in another.
 
+use super::atc::Build;
 use super::codes;
 use super::operator::Operator;
 use super::report::{CallFailure, Probe};
@@ -33,6 +34,8 @@ pub struct Job {
 pub enum Work {
     /// Look for a runtime in this environment, and ask it what it is.
     Probe(RuntimeEnv),
+    /// Have CANN's offline compiler make a model of a graph, without a device.
+    Build(Box<Build>),
     /// Do something on a device.
     OnDevice(Box<OnDevice>),
 }
@@ -82,7 +85,7 @@ pub enum Answer {
     Probed(Box<Probe>),
     /// What the device is.
     Described(Described),
-    /// The operator is compiled.
+    /// The operator, or the graph, is compiled.
     Compiled,
     /// The operator's times.
     Timed(Times),

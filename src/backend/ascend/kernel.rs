@@ -219,6 +219,8 @@ pub struct Aclop<'a> {
     /// Of the inputs, then of the output.
     descriptions: Vec<*mut c_void>,
     buffers: Vec<*mut c_void>,
+    /// What descriptions of constants point to.
+    constants: Vec<Vec<u8>>,
     inputs: usize,
 }
 
@@ -238,6 +240,7 @@ impl<'a> Aclop<'a> {
             attributes: unsafe { (functions.aclopCreateAttr)() },
             descriptions: Vec::new(),
             buffers: Vec::new(),
+            constants: Vec::new(),
             inputs: operator.inputs.len(),
         };
         if kernel.attributes.is_null() {
@@ -285,7 +288,7 @@ impl<'a> Aclop<'a> {
         Ok(self.device.check(function, code)?)
     }
 
-    fn add(&mut self, tensor: &Tensor, memory: &Memory<'_>) -> Called<()> {
+    fn add(&mut self, tensor: &Tensor, memory: &Memory<'_>) -> Result<(), Unready> {
         let (device, functions) = (self.device, &self.device.functions);
         let (shape, stored) = (signed(&tensor.shape), signed(&tensor.stored_shape()));
         let dtype = tensor.dtype.ge_number();
@@ -296,9 +299,12 @@ impl<'a> Aclop<'a> {
             (functions.aclCreateTensorDesc)(dtype, shape.len() as c_int, shape.as_ptr(), origin)
         };
         if description.is_null() {
-            return Err(device.nothing("aclCreateTensorDesc"));
+            return Err(device.nothing("aclCreateTensorDesc").into());
         }
         self.descriptions.push(description);
+        if tensor.constant.is_some() {
+            self.set_constant(description, tensor.content())?;
+        }
         if tensor.format != tensor.origin_format() {
             // SAFETY: `aclError aclSetTensorFormat(aclTensorDesc *, aclFormat)`.
             let code = unsafe { (functions.aclSetTensorFormat)(description, tensor.format.ge_number()) };
@@ -310,10 +316,21 @@ impl<'a> Aclop<'a> {
         // SAFETY: `aclDataBuffer *aclCreateDataBuffer(void *, size_t)`; the memory outlives this.
         let buffer = unsafe { (functions.aclCreateDataBuffer)(memory.address(), memory.bytes()) };
         if buffer.is_null() {
-            return Err(device.nothing("aclCreateDataBuffer"));
+            return Err(device.nothing("aclCreateDataBuffer").into());
         }
         self.buffers.push(buffer);
         Ok(())
+    }
+
+    /// Tells the compiler the values of an operand.
+    fn set_constant(&mut self, description: *mut c_void, mut content: Vec<u8>) -> Result<(), Unready> {
+        let lacks = || Unready::Lacking("the Ascend runtime lacks aclSetTensorConst".to_owned());
+        let set_constant = self.device.set_constant.ok_or_else(lacks)?;
+        // SAFETY: `aclError aclSetTensorConst(aclTensorDesc *, void *, size_t)`; the content outlives the description,
+        // should it not be copied.
+        let code = unsafe { set_constant(description, content.as_mut_ptr().cast(), content.len()) };
+        self.constants.push(content);
+        Ok(self.device.check("aclSetTensorConst", code)?)
     }
 
     fn compile(&self) -> Called<()> {

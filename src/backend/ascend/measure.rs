@@ -1,5 +1,6 @@
 //! What a measuring process does: one job, on one device, in the environment that it was started with.
 
+use super::atc::Build;
 use super::device::{Called, Device};
 use super::job::{Answer, Described, Job, OnDevice, Task, VERSION, Work};
 use super::kernel::{Kernel, Operands, Unready, operator_functions};
@@ -40,8 +41,14 @@ fn answer(job: &Job, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
     }
     match &job.work {
         Work::Probe(environment) => (Answer::Probed(Box::new(super::probe(environment))), None),
+        Work::Build(build) => (built(build), None),
         Work::OnDevice(work) => on_device(work, turn),
     }
+}
+
+fn built(build: &Build) -> Answer {
+    let failed = |reason| Answer::Failed { blame: super::job::Blame::Candidate, reason };
+    build.run().map_or_else(failed, |()| Answer::Compiled)
 }
 
 fn on_device(job: &OnDevice, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
@@ -171,7 +178,8 @@ fn measure(
 
 /// Compares parts of the result with what they must be.
 fn check(operator: &Operator, operands: &Operands<'_>) -> Result<(), Failed> {
-    let (expected, output) = (&operator.expected, &operator.output);
+    let unknown = || Failed::Lacking(format!("what the result of {} must be is not known", operator.op_type));
+    let (expected, output) = (operator.expected.as_ref().ok_or_else(unknown)?, &operator.output);
     let size = output.dtype.bytes();
     for run in expected.runs() {
         let content = operands.output.read((run.from * size) as usize, (run.count * size) as usize)?;

@@ -5,7 +5,9 @@
 //! and SoC name. [`ask_apart`] does so in a process of its own, for a runtime may hang or crash.
 
 mod asking;
+mod atc;
 mod backend;
+mod bank_hits;
 mod check;
 mod codes;
 mod compiler;

@@ -58,6 +58,12 @@ pub fn python_folders(env: &RuntimeEnv) -> Vec<Place> {
     named.chain(installed).map(folder).collect()
 }
 
+/// A program of the installed CANN, which lies in one of these places from its root on.
+pub fn program(env: &RuntimeEnv, places: &[&str]) -> Option<PathBuf> {
+    let roots = env.ascend_home_path.iter().chain(&env.ascend_toolkit_home).chain(&env.install_roots);
+    roots.flat_map(|root| places.iter().map(|place| root.join(place))).find(|path| path.is_file())
+}
+
 /// The library folders of a package: the common one, and the one of this machine's architecture.
 fn library_folders(root: &Path) -> [PathBuf; 2] {
     [root.join("lib64"), root.join(format!("{}-linux", std::env::consts::ARCH)).join("lib64")]

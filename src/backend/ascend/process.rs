@@ -208,7 +208,7 @@ fn described(status: &io::Result<ExitStatus>) -> String {
 }
 
 /// A reason with the last line that the process printed.
-fn complaint(reason: &str, output: &Path) -> String {
+pub fn complaint(reason: &str, output: &Path) -> String {
     let tail = || -> io::Result<String> {
         let mut file = File::open(output)?;
         let length = file.metadata()?.len();

@@ -171,6 +171,11 @@ pub const DEVICE_INFO: Symbol = Symbol { name: "aclrtGetDeviceInfo", libraries: 
 /// Prototype of [`DEVICE_INFO`].
 pub type DeviceInfoFn = unsafe extern "C" fn(u32, c_int, *mut i64) -> c_int;
 
+/// Tells the compiler the values of an operand, of which an operator is made that nobody runs.
+pub const SET_CONSTANT: Symbol = Symbol { name: "aclSetTensorConst", libraries: MDL };
+/// Prototype of [`SET_CONSTANT`].
+pub type SetConstantFn = unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> c_int;
+
 #[cfg(test)]
 mod tests {
     use super::{ACLNN, MEASURING};

@@ -1,11 +1,11 @@
 //! Which number of cores a kernel was launched with, by CANN's profiler.
 
+use super::machine::{Machine, OnOneCore};
 use super::{Step, Verdict};
-use crate::backend::RuntimeEnv;
-use crate::backend::ascend::backend::{Ascend, Refused};
+use crate::backend::ascend::backend::Refused;
+use crate::backend::ascend::places::program;
 use crate::output_file::HiddenFolder;
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,13 @@ const ADVICE: &str = "install CANN's toolkit (its msprof), or compare by hand: m
                       TUNE_BANK_PATH, column `Block Dim` of op_summary";
 
 /// Runs a record of one core under the profiler.
-pub fn step(ascend: &Ascend, workload: &Workload, schedule: &Schedule, env: &RuntimeEnv) -> Result<Step> {
-    let Some(program) = msprof(env) else {
+pub(super) fn step(machine: &Machine<'_>, trial: &OnOneCore) -> Result<Step> {
+    let (workload, schedule) = match trial {
+        Ok(trial) => trial,
+        Err(reason) => return Ok(Step::new("profiler", Verdict::NotPossible, reason, "")),
+    };
+    let env = machine.env;
+    let Some(program) = program(env, &PLACES) else {
         return Ok(Step::new("profiler", Verdict::NotPossible, "no msprof below the installed CANN", ADVICE));
     };
     let folder = HiddenFolder::fresh(env.temporary(), "aoe-check-");
@@ -27,7 +32,7 @@ pub fn step(ascend: &Ascend, workload: &Workload, schedule: &Schedule, env: &Run
     let mut output = OsString::from("--output=");
     output.push(folder.path());
     let prefix = [program.into_os_string(), output];
-    match ascend.timed_under(workload, schedule, &prefix) {
+    match machine.ascend.timed_under(workload, schedule, &prefix) {
         Err(Refused::Cancelled) => return Err(Error::Cancelled),
         Err(Refused::Failed(reason) | Refused::Ended(reason)) => {
             return Ok(Step::new("profiler", Verdict::NotPossible, format!("under msprof: {reason}"), ADVICE));
@@ -44,13 +49,6 @@ pub fn step(ascend: &Ascend, workload: &Workload, schedule: &Schedule, env: &Run
             Step::new("profiler", verdict, said, advice).with(&json!({ "block_dim": found }))
         }
     })
-}
-
-/// The profiler's program.
-fn msprof(env: &RuntimeEnv) -> Option<PathBuf> {
-    let roots = env.ascend_home_path.iter().chain(&env.ascend_toolkit_home).chain(&env.install_roots);
-    let of = |root: &PathBuf| PLACES.map(|place| root.join(place));
-    roots.flat_map(of).find(|path| path.is_file())
 }
 
 /// The distinct numbers of cores of an operator's launches in the `op_summary` files below a folder.

@@ -3,7 +3,8 @@
 //! A right result alone says nothing: where CANN passes over the record, its own tiling computes it as well. So a
 //! template passes only where other steps have shown that CANN takes records of its operator.
 
-use super::{Machine, Step, Verdict};
+use super::machine::Machine;
+use super::{Step, Verdict};
 use crate::status::Result;
 use crate::workload::{Schedule, Workload};
 use serde_json::json;
@@ -26,7 +27,8 @@ pub(super) struct Trial {
 
 /// Why it is not known that CANN takes the records of an operator: by the step that runs one of them, and by the
 /// profiler where it was asked. A profiler that saw nothing does not speak against the times.
-pub(super) fn doubt(record: &Step, profiled: Option<&Step>) -> Option<String> {
+pub(super) fn doubt(record: Option<&Step>, profiled: Option<&Step>) -> Option<String> {
+    let Some(record) = record else { return Some("it was not tried whether CANN takes such records".to_owned()) };
     let against = if record.verdict == Verdict::Passed {
         profiled.filter(|step| step.verdict == Verdict::Failed)
     } else {
@@ -78,7 +80,7 @@ mod tests {
         use Verdict::{Failed, NotPossible, Passed};
         let said = |record, profiled: Option<Verdict>| {
             let profiled = profiled.map(|verdict| Step::new("profiler", verdict, "", ""));
-            doubt(&Step::new("record", record, "", ""), profiled.as_ref())
+            doubt(Some(&Step::new("record", record, "", "")), profiled.as_ref())
         };
         for profiled in [None, Some(Passed), Some(NotPossible)] {
             assert_eq!(said(Passed, profiled), None);
@@ -86,5 +88,6 @@ mod tests {
             assert!(said(NotPossible, profiled).unwrap().contains("not possible"));
         }
         assert!(said(Passed, Some(Failed)).unwrap().contains("`profiler`"));
+        assert!(doubt(None, None).is_some());
     }
 }

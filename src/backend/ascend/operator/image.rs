@@ -1,28 +1,31 @@
-//! Convolutions of images, as TBE's compiler is asked for them.
+//! Convolutions of images and their gradients, as TBE's compiler is asked for them.
 
-use super::{Attribute, Operator, volume};
-use crate::graph::Format;
-use crate::workload::{Conv, ConvKind, Depth};
+use super::{Attribute, Entry, Operator, Tensor};
+use crate::graph::{DataType, Format};
+use crate::workload::{Conv, ConvKind};
 
-/// A convolution of images as a device compiles it. An image is a volume of one plane, and lies as that does.
+/// A convolution of images as a device compiles it. It is not run.
 ///
-/// Fails for a backward pass, whose operands are others.
+/// Fails for volumes, and for groups.
 pub fn operator(w: &Conv) -> Result<Operator, String> {
-    if w.kind != ConvKind::Forward || w.is_volume() {
-        return Err(format!("{w} is no forward pass over images"));
+    if w.is_volume() {
+        return Err(format!("{w} is no convolution of images"));
     }
-    let plane = Depth { input: 1, output: 1, kernel: 1, stride: 1, pads: [0; 2], dilation: 1 };
-    let mut operator = volume::operator(&Conv { depth: Some(plane), ..w.clone() })?;
-    let Operator { inputs, output, .. } = &mut operator;
-    for tensor in inputs.iter_mut().chain([output]) {
-        tensor.format = match tensor.format {
-            Format::Ndc1hwc0 => Format::Nc1hwc0,
-            Format::FractalZ3d => Format::FractalZ,
-            plain => plain,
-        };
-        if tensor.shape.len() == 5 {
-            tensor.shape.remove(2);
-        }
+    if w.groups > 1 {
+        return Err(format!("how the filters of {} groups lie in memory is not known", w.groups));
+    }
+    let x = || tensor(w.dtype, [w.batch, w.cin, w.hi, w.wi], Format::Nc1hwc0);
+    let y = || tensor(w.dtype, [w.batch, w.cout, w.ho, w.wo], Format::Nc1hwc0);
+    let filter = || tensor(w.dtype, [w.cout, w.cin, w.kh, w.kw], Format::FractalZ);
+    let (mut inputs, result) = match w.kind {
+        ConvKind::Forward => (vec![x(), filter()], y()),
+        ConvKind::BackpropInput => (vec![sizes_of(&x())?, filter(), y()], x()),
+        ConvKind::BackpropFilter => (vec![x(), sizes_of(&filter())?, y()], filter()),
+    };
+    if w.bias {
+        // As of volumes: one of float32 beside bf16.
+        let dtype = if w.dtype == DataType::Bfloat16 { DataType::Float } else { w.dtype };
+        inputs.push(tensor(dtype, [w.cout], Format::Nd));
     }
     let numbers = |all: [u64; 4]| Attribute::Numbers(all.map(|n| n as i64).to_vec());
     let along = |[height, width]: [u64; 2]| numbers([1, 1, height, width]);
@@ -30,9 +33,27 @@ pub fn operator(w: &Conv) -> Result<Operator, String> {
         ("strides", along(w.stride)),
         ("pads", numbers(w.pads)),
         ("dilations", along(w.dilation)),
-        ("groups", Attribute::Number(w.groups.max(1) as i64)),
+        ("groups", Attribute::Number(1)),
         ("data_format", Attribute::Text(Format::Nchw.name().to_owned())),
     ];
-    let attributes = attributes.map(|(name, value)| (name.to_owned(), value)).into();
-    Ok(Operator { op_type: w.op_type().to_owned(), attributes, ..operator })
+    Ok(Operator {
+        op_type: w.op_type().to_owned(),
+        entry: Entry::Aclop,
+        inputs,
+        output: Tensor { dtype: w.out_dtype, fill: None, ..result },
+        attributes: attributes.map(|(name, value)| (name.to_owned(), value)).into(),
+        expected: None,
+    })
+}
+
+fn tensor<const N: usize>(dtype: DataType, shape: [u64; N], format: Format) -> Tensor {
+    Tensor { dtype, shape: shape.to_vec(), format, transposed: false, fill: Some((0, 0)), constant: None }
+}
+
+/// The operand of a gradient that holds the sizes of the result.
+fn sizes_of(result: &Tensor) -> Result<Tensor, String> {
+    let sizes = result.shape.iter().map(|&size| i32::try_from(size).map_err(|_| format!("{size} exceeds 32 bits")));
+    let sizes = sizes.collect::<Result<Vec<_>, _>>()?;
+    let plain = tensor(DataType::Int32, [sizes.len() as u64], Format::Nd);
+    Ok(Tensor { fill: None, constant: Some(sizes), ..plain })
 }

@@ -40,8 +40,8 @@ pub struct Operator {
     pub output: Tensor,
     /// Attributes that differ from their default.
     pub attributes: Vec<(String, Attribute)>,
-    /// What the result must be.
-    pub expected: Expected,
+    /// What the result must be; `None` of what is compiled and not run.
+    pub expected: Option<Expected>,
 }
 
 /// An entry of CANN that runs an operator.

@@ -45,7 +45,7 @@ pub fn operator(w: &MatMul, soc: &Soc) -> Operator {
             (false, _) => stacked(w.batch, sides[0], sides[1]),
         };
         let fill = Some((if transposed { 1 - axis } else { axis }, exponent));
-        Tensor { dtype: w.dtype, shape, format, transposed, fill }
+        Tensor { dtype: w.dtype, shape, format, transposed, fill, constant: None }
     };
     let mut inputs = vec![
         matrix(w.a_shared, w.m, w.k, w.trans_a, w.a_format, 0, 0),
@@ -55,7 +55,7 @@ pub fn operator(w: &MatMul, soc: &Soc) -> Operator {
         // CANN adds a bias of bf16 products in float32.
         let dtype = if w.dtype == DataType::Bfloat16 { DataType::Float } else { w.dtype };
         let fill = Some((0, 0));
-        inputs.push(Tensor { dtype, shape: vec![w.n], format: Format::Nd, transposed: false, fill });
+        inputs.push(Tensor { dtype, shape: vec![w.n], format: Format::Nd, transposed: false, fill, constant: None });
     }
     let names = if w.batch > 1 { ["adj_x1", "adj_x2"] } else { ["transpose_x1", "transpose_x2"] };
     let flag = |name: &str, set: bool| set.then(|| (name.to_owned(), Attribute::Flag(true)));
@@ -76,9 +76,10 @@ pub fn operator(w: &MatMul, soc: &Soc) -> Operator {
             format: Format::Nd,
             transposed: false,
             fill: None,
+            constant: None,
         },
         attributes: attributes.into_iter().flatten().collect(),
-        expected: Expected::Product(Product {
+        expected: Some(Expected::Product(Product {
             batch: w.batch,
             shared: [w.a_shared, w.b_shared],
             m: w.m,
@@ -86,7 +87,7 @@ pub fn operator(w: &MatMul, soc: &Soc) -> Operator {
             n: w.n,
             exponent,
             bias: w.bias,
-        }),
+        })),
     }
 }
 

@@ -9,7 +9,7 @@ const ROWS: u64 = 16;
 /// One operand. A matrix is described as it is stored; what a transposition makes of it is said beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tensor {
-    /// Element type, one of the floats of [`Tensor::encode`].
+    /// Element type: int32 of a `constant`, else one of the floats of [`Tensor::encode`].
     pub dtype: DataType,
     /// Sizes as the operator's framework has them: of matrices, with a stack of them in front where there are several; of
     /// volumes and their filters in NCDHW, of images in NCHW.
@@ -22,6 +22,9 @@ pub struct Tensor {
     /// The axis of a matrix along which the elements vary, and the least of their exponents; `None` for a result. The
     /// elements of volumes vary from pixel to pixel, those of filters from one to the next.
     pub fill: Option<(usize, i32)>,
+    /// Values of an operand that the compiler has to know: the sizes of a result.
+    #[serde(default)]
+    pub constant: Option<Vec<i32>>,
 }
 
 /// Elements are 1 or 2, times a power of two, by their place along one axis: a tile that lands in the wrong
@@ -66,13 +69,16 @@ impl Tensor {
         self.stored_shape().iter().fold(self.dtype.bytes(), |n, &d| n.saturating_mul(d))
     }
 
-    /// Elements of 32 bytes.
+    /// Elements of 32 bytes. The gradient of a filter, of float32, lies in blocks as the filter does.
     fn block(&self) -> u64 {
-        32 / self.dtype.bytes().max(1)
+        if self.format == Format::FractalZ { ROWS } else { 32 / self.dtype.bytes().max(1) }
     }
 
-    /// The content that `fill` describes.
+    /// The content that `constant` or `fill` describes.
     pub fn content(&self) -> Vec<u8> {
+        if let Some(values) = &self.constant {
+            return values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        }
         let Some((axis, exponent)) = self.fill else { return Vec::new() };
         if let Some(volume) = self.as_volume() {
             return volume.content();

@@ -15,7 +15,7 @@ fn of(w: MatMul) -> Operator {
 }
 
 fn product(operator: &Operator) -> Product {
-    let Expected::Product(product) = operator.expected else { panic!("{operator:?}") };
+    let Some(Expected::Product(product)) = operator.expected else { panic!("{operator:?}") };
     product
 }
 
@@ -196,7 +196,7 @@ fn volume(bias: bool) -> Conv {
 
 /// Convolves the operands' content as CANN does, block of channels by block.
 fn convolved(operator: &Operator) -> Vec<f64> {
-    let Expected::Volume(v) = operator.expected else { panic!("{operator:?}") };
+    let Some(Expected::Volume(v)) = operator.expected else { panic!("{operator:?}") };
     let [x, filter] = [0, 1].map(|at| operator.inputs[at].decode(&operator.inputs[at].content()));
     let bias = operator.inputs.get(2).map(|bias| bias.decode(&bias.content()));
     let (ci, co) = (v.cin.div_ceil(16), v.cout.div_ceil(16));
@@ -246,11 +246,12 @@ fn the_result_of_a_convolution_of_volumes_is_foretold() {
             assert_eq!(tensor.content().len() as u64, tensor.bytes());
         }
         let mut result = convolved(&operator);
-        let runs = operator.expected.runs();
+        let expected = operator.expected.unwrap();
+        let runs = expected.runs();
         assert_eq!(runs.iter().map(|run| run.line).collect::<std::collections::BTreeSet<_>>().len(), 17);
         let check = |run: &Run, result: &[f64]| {
             let values = &result[run.from as usize..][..run.count as usize];
-            operator.expected.check(*run, values, DataType::Float16)
+            expected.check(*run, values, DataType::Float16)
         };
         for run in &runs {
             check(run, &result).unwrap();
@@ -306,4 +307,37 @@ fn what_is_said_to_be_measured_alone_is_what_there_is_an_operator_for() {
         }
     }
     assert!(counts.iter().all(|&count| count > 5), "{counts:?}");
+}
+
+/// A convolution of images of odd sizes.
+fn image(kind: ConvKind) -> Conv {
+    let out_dtype = if kind == ConvKind::BackpropFilter { DataType::Float } else { DataType::Float16 };
+    let plane = Conv { batch: 2, cin: 20, depth: None, format: Format::Nc1hwc0, out_dtype, ..volume(false) };
+    Conv { kind, ..plane }
+}
+
+#[test]
+fn a_gradient_is_compiled_with_the_sizes_of_its_result_as_constants() {
+    let shapes = |kind| {
+        let operator = Operator::to_compile(&Workload::Conv(image(kind)), &soc("Ascend910B2")).unwrap();
+        let stored: Vec<_> = operator.inputs.iter().chain([&operator.output]).map(Tensor::stored_shape).collect();
+        let constants: Vec<_> = operator.inputs.iter().filter_map(|tensor| tensor.constant.clone()).collect();
+        for tensor in &operator.inputs {
+            assert_eq!(tensor.content().len() as u64, tensor.bytes());
+        }
+        (operator.op_type, stored, constants)
+    };
+    let (x, y) = (vec![2, 2, 6, 7, 16], vec![2, 2, 6, 6, 16]);
+    // 20 channels are two blocks, with 3 x 2 positions each; 18 filters are two blocks, of float32 as well.
+    let (filter, sizes) = (vec![12, 2, 16, 16], vec![4]);
+    let of_input = vec![sizes.clone(), filter.clone(), y.clone(), x.clone()];
+    assert_eq!(shapes(ConvKind::BackpropInput), ("Conv2DBackpropInput".to_owned(), of_input, vec![vec![2, 20, 6, 7]]));
+    let of_filter = vec![x.clone(), sizes, y.clone(), filter.clone()];
+    assert_eq!(
+        shapes(ConvKind::BackpropFilter),
+        ("Conv2DBackpropFilter".to_owned(), of_filter, vec![vec![18, 20, 3, 2]])
+    );
+    assert_eq!(shapes(ConvKind::Forward), ("Conv2D".to_owned(), vec![x, filter, y], vec![]));
+    let grouped = Workload::Conv(Conv { groups: 2, ..image(ConvKind::Forward) });
+    assert!(Operator::to_compile(&grouped, &soc("Ascend910B2")).unwrap_err().contains("2 groups"));
 }

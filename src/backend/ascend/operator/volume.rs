@@ -62,6 +62,7 @@ pub fn operator(w: &Conv) -> Result<Operator, String> {
         format,
         transposed: false,
         fill,
+        constant: None,
     };
     let (images, pads) = (Format::Ndc1hwc0, [depth.pads, [w.pads[0], w.pads[1]], [w.pads[2], w.pads[3]]].concat());
     let mut inputs = vec![
@@ -88,7 +89,7 @@ pub fn operator(w: &Conv) -> Result<Operator, String> {
         inputs,
         output: tensor(w.out_dtype, [&[volume.images, w.cout], &volume.output], images, None),
         attributes: attributes.map(|(name, value)| (name.to_owned(), value)).into(),
-        expected: Expected::Volume(volume),
+        expected: Some(Expected::Volume(volume)),
     })
 }
 
