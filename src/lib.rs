@@ -15,6 +15,7 @@ pub mod json_text;
 pub mod kernels;
 pub mod lines;
 pub mod lower;
+mod operands;
 pub mod output_file;
 pub mod profile;
 pub mod report;

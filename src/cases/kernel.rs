@@ -1,6 +1,7 @@
 //! What is known of a kernel whose work is to be told: its operands, and what the case says beside them.
 
 use crate::graph::DataType;
+use crate::operands;
 use crate::status::Error;
 use crate::workload::Operand;
 
@@ -16,12 +17,6 @@ impl Kernel {
         Error::Workload { workload: self.op.clone(), reason: reason.into() }
     }
 
-    /// The same without optional operands that are not there: where the rest does not go by place.
-    pub fn of_present(&self) -> Kernel {
-        let present = |operands: &[Operand]| operands.iter().filter(|o| !is_absent(o)).cloned().collect();
-        Kernel { op: self.op.clone(), inputs: present(&self.inputs), outputs: present(&self.outputs) }
-    }
-
     /// The operand with most elements.
     pub fn largest(&self) -> Option<&Operand> {
         self.inputs.iter().chain(&self.outputs).max_by_key(|o| o.elements())
@@ -35,15 +30,10 @@ pub(super) fn is_absent(operand: &Operand) -> bool {
 
 /// What a case says beside its operands.
 pub(super) struct Stated<'a> {
-    pub block_dim: Option<u64>,
+    /// What vector work and movement need.
+    pub work: operands::Stated<'a>,
     /// The order of axes of a transpose.
     pub perm: Option<&'a [i64]>,
-    /// The axes along which it works.
-    pub axes: Option<&'a [i64]>,
-    /// Taps of the window that slides over an image.
-    pub window: Option<u64>,
-    /// Whether the part runs the kernels that TBE generates for fused cores.
-    pub first: bool,
     /// Whether A and B of a product are stored transposed.
     pub transposes: [Option<bool>; 2],
     /// The operator's attributes.

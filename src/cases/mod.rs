@@ -7,7 +7,6 @@ mod cache;
 mod conv;
 mod exact;
 mod fields;
-mod indexed;
 mod kernel;
 mod limits;
 mod operands;
@@ -307,11 +306,13 @@ impl Case {
         let perm = self.perm()?;
         let axes = self.axes();
         let stated = kernel::Stated {
-            block_dim: self.block_dim,
+            work: crate::operands::Stated {
+                block_dim: self.block_dim,
+                axes: axes.as_deref(),
+                window: self.window(),
+                first: matches!(soc.arch, Arch::C100 | Arch::M200),
+            },
             perm: perm.as_deref(),
-            axes: axes.as_deref(),
-            window: self.window(),
-            first: matches!(soc.arch, Arch::C100 | Arch::M200),
             transposes: self.transposes()?,
             attrs: self.attrs.as_ref(),
         };
@@ -356,11 +357,18 @@ impl Case {
         axes.map(Some).ok_or_else(|| wrong("`attrs.perm`: it is no list of axes"))
     }
 
-    /// Whether a product is priced as TBE's kernel: the graph compiler's batched ones before version 3 are, and whatever
-    /// has a tiling in TBE's form. A 910B's `MatMulV2` without a tiling is not: the graph compiler has version 3 take its
-    /// place, and so has a kernel of that name in PyTorch's profiles.
+    /// Whether a product is priced as TBE's kernel: what the graph compiler takes before version 3 is, and whatever has a
+    /// tiling in TBE's form. A 910B's `MatMulV2` without a tiling is not: the graph compiler has version 3 take its place,
+    /// and so has a kernel of that name in PyTorch's profiles.
     fn is_tbe(&self, soc: &Soc) -> bool {
-        self.has_tbe_tiling() || soc.arch == Arch::C220 && matches!(self.op.as_str(), "BatchMatMul" | "BatchMatMulV2")
+        let op = operands::parts(&self.op).next().unwrap_or_default();
+        let is_batched = matches!(op, "BatchMatMul" | "BatchMatMulV2");
+        let by_name = match soc.arch {
+            Arch::C310 => false,
+            Arch::C220 | Arch::M300 => is_batched || op == "FullyConnection",
+            Arch::C100 | Arch::M200 => is_batched || matches!(op, "MatMul" | "MatMulV2" | "FullyConnection"),
+        };
+        self.has_tbe_tiling() || by_name
     }
 
     /// Whether its tiling has TBE's form, or is that of an answer about such a product; a name that says otherwise counts
