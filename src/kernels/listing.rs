@@ -133,7 +133,7 @@ impl Listing {
     }
 }
 
-fn signature(kernel: &Kernel) -> Signature {
+pub(super) fn signature(kernel: &Kernel) -> Signature {
     let text = |tensors| {
         let [types, formats] = types_and_formats(tensors);
         [shapes(tensors).trim_matches('"').to_owned(), types, formats]

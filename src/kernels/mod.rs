@@ -15,6 +15,8 @@ mod launches;
 mod listing;
 mod measured;
 mod problem;
+#[cfg(test)]
+mod rows_tests;
 mod seen;
 mod table;
 #[cfg(test)]

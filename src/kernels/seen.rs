@@ -161,7 +161,7 @@ impl Profile {
             });
         }
         self.total_us += kept.us;
-        if let Some(case) = case(key) {
+        if let Some(case) = case_of(&key.0) {
             let (op, case) = (key.0[0].clone(), on_blocks(in_network(case, soc.l2_size), key.1, soc));
             let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
             let spread = kept.spread();
@@ -227,14 +227,15 @@ fn on_blocks(mut case: Value, blocks: Blocks, soc: &Soc) -> Value {
 }
 
 /// The case of a kernel; `None` where its operands are not told, or are of types or formats that are not known.
-fn case((key, _): &KernelKey) -> Option<Value> {
-    let [op, in_shapes, in_types, in_formats, out_shapes, out_types, out_formats] = key;
+pub(super) fn case_of(texts: &[String; 7]) -> Option<Value> {
+    let [op, in_shapes, in_types, in_formats, out_shapes, out_types, out_formats] = texts;
     let inputs = tensors(in_shapes, in_types, in_formats)?;
     let outputs = tensors(out_shapes, out_types, out_formats)?;
     (!outputs.is_empty()).then(|| json!({"op": op, "inputs": inputs, "outputs": outputs}))
 }
 
-/// Operands from three lists with semicolons; those without a shape are absent, or single values.
+/// Operands from three lists with semicolons; those without a shape are single values, and those without a
+/// type either are not there.
 fn tensors(shapes: &str, types: &str, formats: &str) -> Option<Vec<Value>> {
     let shapes = shapes.trim_matches('"');
     if shapes.is_empty() || shapes == "N/A" {
@@ -245,6 +246,9 @@ fn tensors(shapes: &str, types: &str, formats: &str) -> Option<Vec<Value>> {
     for shape in shapes.split(';') {
         let (dtype, format) = (types.next()?.trim(), formats.next()?.trim());
         if shape.is_empty() {
+            // Optional operands that are not there keep their place.
+            let scalar = data_type(dtype).filter(|dtype| *dtype != DataType::Undefined);
+            tensors.push(scalar.map_or(Value::Null, |of| json!({"shape": [], "dtype": of.name(), "format": "ND"})));
             continue;
         }
         let dims = shape.split(',').map(|dim| dim.trim().parse::<u64>().ok()).collect::<Option<Vec<_>>>()?;
@@ -359,9 +363,12 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_operand_has_no_shape() {
-        let profile = read(&[r#"a,Add,1,"16;;16",FLOAT;UNDEFINED;FLOAT,ND;ND;ND,16,FLOAT,ND"#]).unwrap();
-        assert_eq!(profile.kernels[0].case["inputs"].as_array().unwrap().len(), 2);
+    fn an_absent_operand_keeps_its_place_and_a_number_has_its_type() {
+        let profile = read(&[r#"a,Add,1,"16;;16;",FLOAT;UNDEFINED;FLOAT;INT64,ND;ND;ND;ND,16,FLOAT,ND"#]).unwrap();
+        let inputs = &profile.kernels[0].case["inputs"];
+        let types = [0, 1, 2, 3].map(|at| inputs[at]["dtype"].as_str());
+        assert_eq!(types, [Some("float32"), None, Some("float32"), Some("int64")]);
+        assert_eq!((&inputs[1], &inputs[3]["shape"]), (&Value::Null, &json!([])));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Cutting a network along its batch: which tensors have the batch as their first axis, and what a kernel
 //! does for one of several equal parts of it.
 
-use super::layout::DeviceLayout;
 use super::order::stays_in_order;
-use super::{Settings, reduced};
+use super::stored::Device;
+use super::{Layouts, Settings};
 use crate::graph::infer::{Call, Values, movement, norm, reduce};
 use crate::graph::op::{self, ConvPass, Kind};
 use crate::graph::{Graph, Node, NodeId, Port, Shape, TensorDesc};
@@ -51,13 +51,13 @@ impl Batch {
     }
 
     /// What a kernel does for one of `parts` equal parts of the batch: its node lowered on so much shorter
-    /// inputs, in the layout that the kernel works in. `None` where it needs all of the batch.
+    /// inputs, in the layouts that the kernel has. `None` where it needs all of the batch.
     pub fn slice(
         &self,
         graph: &Graph,
         soc: &Soc,
         settings: &Settings,
-        (kernel, works): (NodeId, DeviceLayout),
+        (kernel, layouts): (NodeId, Layouts),
         parts: u64,
     ) -> Option<Workload> {
         if !self.carries(kernel) || !self.size.is_multiple_of(parts) {
@@ -80,8 +80,20 @@ impl Batch {
         let id = alone.add(here).ok()?;
         let values = Values::default();
         let (mut workload, _) = super::lower_node(&alone, id, soc, *settings, &values).ok()??;
-        reduced::stored_in(&Call::new(&alone, alone.node(id), &values), &mut workload, works);
+        Device { soc, precision: settings.precision }.store(&alone, id, layouts, &values, &mut workload);
         Some(workload)
+    }
+
+    /// One of `parts` parts of a tensor whose first axis is the batch, or begins with it.
+    pub fn part_of(&self, whole: &TensorDesc, parts: u64) -> TensorDesc {
+        let mut part = whole.clone();
+        if let Some([first, rest @ ..]) = whole.shape.known()
+            && first.unsigned_abs().is_multiple_of(self.size)
+        {
+            part.shape =
+                Shape::new(std::iter::once(first / parts as i64).chain(rest.iter().copied()).collect::<Vec<_>>());
+        }
+        part
     }
 
     /// A node as one of `parts` parts of the batch sees it.
@@ -89,11 +101,7 @@ impl Batch {
         let mut node = graph.node(id).clone();
         if self.carries(id) {
             for desc in &mut node.outputs {
-                let Some([first, rest @ ..]) = desc.shape.known() else { continue };
-                if first.unsigned_abs().is_multiple_of(self.size) {
-                    let dims: Vec<i64> = std::iter::once(first / parts as i64).chain(rest.iter().copied()).collect();
-                    desc.shape = Shape::new(dims);
-                }
+                *desc = self.part_of(desc, parts);
             }
         }
         node

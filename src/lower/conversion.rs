@@ -6,8 +6,8 @@ use super::before::Before;
 use super::layout::DeviceLayout;
 use super::merged::merge_movers;
 use super::precision::is_float_alone;
-use super::tensors::{EDGE, INPUT, LAYOUTS, OUTPUT, Read, Source, number};
-use super::{Flows, Lowered, Precision, Settings, flows, in_place, lower, reduced};
+use super::tensors::{EDGE, INPUT, LAYOUTS, Layouts, OUTPUT, Read, Source, number};
+use super::{Flows, Lowered, Precision, Settings, flows, in_place, lower, stored};
 use crate::graph::{Attr, Graph, Node, NodeId, Port};
 use crate::soc::Soc;
 use crate::status::Result;
@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<(Graph, Lowered)> {
     let lowered = lower(&graph, soc, settings)?;
     let flows = flows(&graph, &lowered, soc, settings);
+    let in_blocks = flows.layouts.iter().any(|layouts| *layouts != Layouts::PLAIN);
     let (graph, mut lowered) = if needs_any(&graph, settings.precision, &flows) {
         let (mut graph, places) = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
         let mut before = Before::new(lowered, &places, graph.len());
@@ -34,9 +35,9 @@ pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<
         (graph, lowered)
     };
     let joins = !settings.ge_closed && in_place::any(&graph, &lowered);
-    if joins || reduced::any(&graph, &lowered) {
+    if joins || in_blocks {
         let flows = super::flows(&graph, &lowered, soc, settings);
-        reduced::as_stored(&graph, &mut lowered, &flows.layouts);
+        stored::in_layouts(&graph, &mut lowered, &flows.layouts, soc, settings);
         if joins {
             in_place::write_in_place(&graph, &mut lowered, &flows, settings);
         }

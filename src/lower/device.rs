@@ -67,7 +67,8 @@ pub(super) fn input_format(graph: &Graph, node: &Node, port: Port, works: Device
     let convolves = class == OpClass::Conv || node.op_type == "FullyConnection";
     let is_filter = convolves && works != DeviceLayout::Plain && graph.node(port.node).value.is_some();
     match desc.shape.rank() {
-        Some(4) if is_filter => Format::FractalZ,
+        // A convolution of rows is one of images of height 1.
+        Some(3 | 4) if is_filter => Format::FractalZ,
         Some(5) if is_filter => Format::FractalZ3d,
         _ if takes_blocks(graph, node, port, works) => works.format(desc),
         _ => desc.format,

@@ -55,7 +55,7 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
             let elements = desc.shape.elements().filter(|&n| n > 0 && !parameter)?;
             let bits = u64::from(tensors::stored(graph.node(kernel.node), desc, true, settings.precision).bits());
             let bytes = elements.saturating_mul(bits).div_ceil(8);
-            Some(Read { source, port: *port, origin, elements, bytes, converted: false })
+            Some(Read { source, port: *port, origin, elements, bytes, in_blocks: false, converted: false })
         };
         flows.reads.push(graph.node(kernel.node).inputs.iter().flatten().filter_map(read).collect());
     }
@@ -76,7 +76,12 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
                 // Weights are converted when the network is compiled.
                 Source::Constant => continue,
             };
-            let in_blocks = takes_blocks(graph, graph.node(kernel.node), read.port, here.works);
+            let node = graph.node(kernel.node);
+            let in_blocks = takes_blocks(graph, node, read.port, here.works);
+            if in_blocks && let Some(n) = here.elements(node, graph.desc(read.port), true, settings.precision) {
+                let bits = u64::from(tensors::stored(node, graph.desc(read.port), true, settings.precision).bits());
+                (read.elements, read.bytes, read.in_blocks) = (n, n.saturating_mul(bits).div_ceil(8), true);
+            }
             let wanted = if in_blocks { here.works } else { DeviceLayout::Plain };
             read.converted = made.viewed(sizes(read.origin), sizes(read.port)) != Some(wanted);
         }

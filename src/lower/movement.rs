@@ -6,7 +6,7 @@ use super::tensors::{self, Layouts};
 use crate::graph::infer::movement;
 use crate::graph::infer::slice::{self, Stride};
 use crate::graph::op::Kind;
-use crate::graph::{DataType, Format, TensorDesc};
+use crate::graph::{DataType, TensorDesc};
 use crate::status::Result;
 use crate::workload::{Move, Operand, Workload};
 
@@ -44,16 +44,15 @@ impl Scene<'_> {
             let elements = layout.padded(desc, dtype).filter(|n| n.checked_mul(u64::from(dtype.bits())).is_some());
             elements.map(|n| Operand::new([n], dtype)).ok_or_else(|| self.overflow())
         };
-        let blocked = self.dims(if layouts.works == DeviceLayout::Plain { y } else { x })?;
-        let run = super::transpose::blocked_run(layouts, &blocked, dtype, self.soc);
-        Ok(self.whole(run, vec![operand(x, layouts.works)?], vec![operand(y, layouts.result)?]))
+        // How much of it stays together is read off its operands as they are stored.
+        Ok(self.whole(0, vec![operand(x, layouts.works)?], vec![operand(y, layouts.result)?]))
     }
 
     fn transposed(&self) -> Result<Move> {
         let x = self.call.need(0).map_err(|r| self.error(r))?;
         let dtype = self.stored(x.dtype);
         if self.node().op_type.starts_with("Confusion") {
-            return self.confused(x, dtype);
+            return self.confused(dtype);
         }
         let dims = self.dims(x)?;
         let order = movement::permutation(&self.call, dims.len()).map_err(|r| self.error(r))?;
@@ -61,8 +60,8 @@ impl Scene<'_> {
         Ok(super::transposed(&self.op_type(), &dims, &order, dtype, self.soc))
     }
 
-    /// A transpose and a view: where both ends consist of fractals, these move whole.
-    fn confused(&self, x: &TensorDesc, dtype: DataType) -> Result<Move> {
+    /// A transpose and a view.
+    fn confused(&self, dtype: DataType) -> Result<Move> {
         let Some((dims, order, _)) = movement::confused(&self.call).map_err(|r| self.error(r))? else {
             return self.copied();
         };
@@ -71,11 +70,7 @@ impl Scene<'_> {
             return Err(self.error(format!("{order:?} is no order of {} axes", dims.len())));
         }
         let sizes: Vec<u64> = dims.iter().map(|size| size.unsigned_abs()).collect();
-        let moved = super::transposed(&self.op_type(), &sizes, &order, dtype, self.soc);
-        let call = &self.call;
-        let y = self.node().outputs.first().unwrap_or(x);
-        let in_fractals = self.matrix_format() == Format::FractalNz && DeviceLayout::Fractals.turns(call, y);
-        Ok(if in_fractals { Move { run_bytes: super::transpose::fractal_bytes(dtype), ..moved } } else { moved })
+        Ok(super::transposed(&self.op_type(), &sizes, &order, dtype, self.soc))
     }
 
     /// Whether a transpose moves axes of size 1 only: GE makes a view of it (`Dim1TransposeToSqueeze`).

@@ -38,10 +38,12 @@ pub struct Read {
     pub port: Port,
     /// The tensor itself, seen through views: reads of one tensor have one origin.
     pub origin: Port,
-    /// Elements of it that the kernel sees.
+    /// Elements of it that the kernel sees, with those that fill up the blocks in which it reads it.
     pub elements: u64,
     /// Bytes of these in the type that the tensor is stored in.
     pub bytes: u64,
+    /// Whether it reads it in blocks.
+    pub in_blocks: bool,
     /// Whether it lies otherwise than the kernel or the caller that made it leaves it: a conversion (`TransData`) is
     /// between the two.
     pub converted: bool,
@@ -59,6 +61,13 @@ pub struct Layouts {
 impl Layouts {
     /// Everything as the network has it.
     pub const PLAIN: Layouts = Layouts { works: DeviceLayout::Plain, result: DeviceLayout::Plain };
+
+    /// Elements of a tensor that a node with these layouts reads, or writes, with those that fill up its blocks; `None`
+    /// where its sizes are not known, or 64 bits cannot count them.
+    pub fn elements(self, node: &Node, desc: &TensorDesc, reads: bool, precision: Precision) -> Option<u64> {
+        let layout = if reads { self.works } else { self.of(desc) };
+        layout.padded(desc, stored(node, desc, reads, precision))
+    }
 
     /// The layout of this result of the kernel: one that cannot be in blocks is plain.
     pub(super) fn of(self, result: &TensorDesc) -> DeviceLayout {

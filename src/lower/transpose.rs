@@ -1,8 +1,6 @@
 //! Transposes, as kernels do them: rows where the last axis stays, else square blocks turned over in UB.
 
 use super::collapse;
-use super::layout::DeviceLayout;
-use super::tensors::Layouts;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
 use crate::workload::{Move, Operand};
@@ -30,24 +28,6 @@ pub fn transposed(op_type: &str, dims: &[u64], order: &[usize], dtype: DataType,
     };
     let whole = |sizes: Vec<u64>| Operand::new(if sizes.is_empty() { vec![1] } else { sizes }, dtype);
     Move { op_type: op_type.to_owned(), run_bytes, inputs: vec![whole(sizes)], outputs: vec![whole(moved)] }
-}
-
-/// Bytes that stay together from or to a layout in blocks: those of images turn planes and pixels in UB, wherever the
-/// network has the channels; those of matrices are pieces of rows.
-pub(super) fn blocked_run(layouts: Layouts, dims: &[u64], dtype: DataType, soc: &Soc) -> u64 {
-    let channels = [layouts.works, layouts.result].into_iter().find_map(|layout| match layout {
-        DeviceLayout::Channels(axis) => Some(axis),
-        _ => None,
-    });
-    let Some(channels) = channels else { return SHORTEST_ROW };
-    let space = dims.iter().enumerate().filter(|&(axis, _)| axis > 0 && axis != channels);
-    let plane = space.fold(u64::from(dtype.bits()), |bits, (_, &size)| bits.saturating_mul(size)).div_ceil(8);
-    turned_run(plane, UB_BLOCK, dtype, soc)
-}
-
-/// Bytes of a fractal of 16 rows of 16 elements, which a transpose that keeps fractals moves whole.
-pub(super) fn fractal_bytes(dtype: DataType) -> u64 {
-    (256 * u64::from(dtype.bits())).div_ceil(8)
 }
 
 /// Bytes that stay together where the last axis moves; `read` and `written` are the bytes of the rows.
@@ -85,17 +65,6 @@ mod tests {
             assert_eq!(run(&[128, 768], &[1, 0], DataType::Float16, soc), TURNED_RUN);
             assert_eq!(run(&[128, 768], &[1, 0], DataType::Float, soc), 4);
         }
-    }
-
-    #[test]
-    fn pixels_of_blocked_images_are_turned_and_rows_copied() {
-        use DeviceLayout::{Channels, Fractals, Plain};
-        let soc = Soc::find("Ascend910B2").unwrap();
-        let run = |works, result, dims: &[u64]| blocked_run(Layouts { works, result }, dims, DataType::Float16, &soc);
-        assert_eq!(run(Plain, Channels(1), &[1, 3, 224, 224]), TURNED_RUN);
-        assert_eq!(run(Channels(1), Plain, &[1, 2048, 7, 7]), ODD_TURNED_RUN);
-        assert_eq!(run(Plain, Channels(3), &[1, 224, 224, 3]), TURNED_RUN);
-        assert_eq!(run(Fractals, Plain, &[128, 768]), SHORTEST_ROW);
     }
 
     #[test]

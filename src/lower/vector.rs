@@ -1,6 +1,6 @@
 //! Elementwise work and reductions.
 
-use super::reduced::reduce_along;
+use super::stored::reduce_along;
 use super::{Scene, collapse, tensors};
 use crate::graph::TensorDesc;
 use crate::graph::infer::pool::Pooling;

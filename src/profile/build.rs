@@ -169,7 +169,10 @@ impl<'a> Tensors<'a> {
         let inputs = read.map(|(reader, port)| self.tensor(port, precision, layouts(reader), Some(reader))).collect();
         let made =
             |&id: &NodeId| (0..self.graph.node(id).outputs.len() as u32).map(move |output| Port { node: id, output });
-        let mut outputs: Vec<Port> = nodes.iter().flat_map(made).filter(|port| self.leaves(*port, &nodes)).collect();
+        let is_known = |port: &Port| self.graph.desc(*port).shape.known().is_some();
+        // A kernel of one node writes all its results, whoever reads them; of a fused one those that stay inside are none.
+        let is_written = |port: &Port| nodes.len() == 1 && is_known(port) || self.leaves(*port, &nodes);
+        let mut outputs: Vec<Port> = nodes.iter().flat_map(made).filter(is_written).collect();
         if outputs.is_empty() {
             // Nobody reads it: its last node writes all the same.
             outputs.extend(nodes.last().into_iter().flat_map(made));

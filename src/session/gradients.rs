@@ -218,7 +218,7 @@ impl Session {
 fn known_kernels(graph: &Graph, soc: &Soc, settings: &lower::Settings) -> Result<(Lowered, Vec<LeftOut>)> {
     let Static { graph: known, left_out } = infer::split_static(graph.clone())?;
     let mut lowered = lower::lower(&known, soc, settings)?;
-    lower::reduce_as_stored(&known, &mut lowered, soc, settings);
+    lower::as_stored(&known, &mut lowered, soc, settings);
     if left_out.is_empty() {
         return Ok((lowered, left_out));
     }

@@ -3,7 +3,7 @@
 
 use aoe::frontend::{Gear, ModelOptions, bind_inputs, is_model_file, load_file};
 use aoe::graph::Graph;
-use aoe::lower::{Batch, DeviceLayout, Kernel, Settings, Switches, graph_fusion, lower};
+use aoe::lower::{Batch, Kernel, Layouts, Settings, Switches, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::Error;
 use aoe::tune::sgat::{Network, solve, tuned};
@@ -83,9 +83,7 @@ fn a_part_of_a_batch_is_worth_the_network_with_the_smaller_batch() {
             let smaller = load(&path, Some(8 / parts), &soc).unwrap();
             let lowered = lower(&smaller, &soc, &settings).unwrap();
             for kernel in &lowered.kernels {
-                if let Some(slice) =
-                    batch.slice(&whole, &soc, &settings, (kernel.node, DeviceLayout::Plain), parts as u64)
-                {
+                if let Some(slice) = batch.slice(&whole, &soc, &settings, (kernel.node, Layouts::PLAIN), parts as u64) {
                     assert_eq!(slice, kernel.workload, "{}: {}", path.display(), smaller.node(kernel.node).name);
                     compared += 1;
                 }

@@ -3,7 +3,7 @@
 use super::{Case, op};
 use crate::graph::infer::infer;
 use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
-use crate::lower::{Batch, DeviceLayout, Settings, lower};
+use crate::lower::{Batch, Layouts, Settings, lower};
 use crate::soc::Soc;
 use crate::workload::Workload;
 use proptest::prelude::*;
@@ -28,10 +28,7 @@ fn slices(build: &dyn Fn(i64) -> Case) -> Vec<(Option<Workload>, Option<Workload
     assert_eq!(batch.size(), BATCH as u64);
     let slice = |parts: i64| {
         let (smaller, same) = build(BATCH / parts).built();
-        (
-            batch.slice(&graph, &soc(), &Settings::default(), (node, DeviceLayout::Plain), parts as u64),
-            work(&smaller, same),
-        )
+        (batch.slice(&graph, &soc(), &Settings::default(), (node, Layouts::PLAIN), parts as u64), work(&smaller, same))
     };
     [2, 3, 4, 6, 12].map(slice).into()
 }
@@ -104,7 +101,7 @@ fn an_operator_that_needs_the_whole_batch_has_no_slice() {
             assert_eq!(*name, "batch as columns");
             continue;
         }
-        assert_eq!(batch.slice(&graph, &soc(), &Settings::default(), (node, DeviceLayout::Plain), 2), None, "{name}");
+        assert_eq!(batch.slice(&graph, &soc(), &Settings::default(), (node, Layouts::PLAIN), 2), None, "{name}");
     }
 }
 
@@ -146,7 +143,7 @@ proptest! {
         let (whole, smaller) = (network(BATCH, &plan), network(BATCH / parts, &plan));
         let batch = Batch::of(&whole).unwrap().unwrap();
         for kernel in lower(&whole, &soc(), &Settings::default()).unwrap().kernels {
-            let plain = (kernel.node, DeviceLayout::Plain);
+            let plain = (kernel.node, Layouts::PLAIN);
             if let Some(slice) = batch.slice(&whole, &soc(), &Settings::default(), plain, parts as u64) {
                 prop_assert_eq!(Some(slice), work(&smaller, kernel.node));
             }

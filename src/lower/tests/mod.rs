@@ -6,8 +6,8 @@ mod cube;
 mod fractals;
 mod in_place;
 mod moving;
-mod reduced;
 mod residency;
+mod stored;
 mod vector;
 mod within;
 

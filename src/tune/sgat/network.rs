@@ -3,7 +3,7 @@
 use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{DataType, Graph, NodeId};
-use crate::lower::{self, Batch, DeviceLayout, Lowered, Priced, Read, Source, flows};
+use crate::lower::{self, Batch, Kernel, Layouts, Lowered, Priced, Read, Source, flows};
 use crate::soc::{Arch, Soc};
 use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
@@ -30,8 +30,8 @@ pub enum Role {
 pub struct Stage<'a> {
     /// The node it runs.
     pub node: NodeId,
-    /// The layout that it works in.
-    pub works: DeviceLayout,
+    /// The layouts that it works in and leaves.
+    pub layouts: Layouts,
     /// What it does.
     pub workload: &'a Workload,
     /// What it may be in a fused kernel.
@@ -103,15 +103,11 @@ impl<'a> Network<'a> {
             }
             let kind = op::kind(&graph.node(kernel.node).op_type);
             let role = if kernel.priced.is_timed() { role(&kernel.workload, kind, soc) } else { Role::Border };
-            let elements = match role {
-                // Blocks of channels are filled up, of which the network knows nothing.
-                Role::Reducing => first_result(graph, kernel.node),
-                _ => elements(&kernel.workload),
-            };
+            let elements = elements(graph, kernel, layouts, settings);
             let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
             stages.push(Stage {
                 node: kernel.node,
-                works: layouts.works,
+                layouts,
                 workload: &kernel.workload,
                 role,
                 reads,
@@ -206,9 +202,18 @@ impl<'a> Network<'a> {
     pub fn slice(&self, at: u32, parts: u64) -> Option<&Workload> {
         let (batch, which) = (self.batch.as_ref()?, self.cuts.binary_search(&parts).ok()?);
         let slice = |&parts: &u64| {
-            batch.slice(self.graph, self.soc, &self.settings, (self.stage(at).node, self.stage(at).works), parts)
+            batch.slice(self.graph, self.soc, &self.settings, (self.stage(at).node, self.stage(at).layouts), parts)
         };
         self.slices[at as usize].get_or_init(|| self.cuts.iter().map(slice).collect())[which].as_ref()
+    }
+
+    /// Elements that a kernel sees of a tensor on one of `parts` parts of the batch: rows of a part fill up blocks anew.
+    pub fn part_of(&self, at: u32, read: &Read, parts: u64) -> u64 {
+        let Some(batch) = self.batch.as_ref().filter(|_| parts > 1 && self.carries(read)) else { return read.elements };
+        let Stage { node, layouts, .. } = *self.stage(at);
+        let part = batch.part_of(self.graph.desc(read.port), parts);
+        let blocked = || layouts.elements(self.graph.node(node), &part, true, self.settings.precision);
+        read.in_blocks.then(blocked).flatten().unwrap_or(read.elements / parts)
     }
 
     /// Whether a tensor that a kernel reads is cut with the batch.
@@ -235,15 +240,10 @@ fn role(workload: &Workload, kind: Kind, soc: &Soc) -> Role {
     }
 }
 
-/// Elements of a node's first result.
-fn first_result(graph: &Graph, node: NodeId) -> u64 {
-    let elements = graph.node(node).outputs.first().and_then(|desc| desc.shape.elements());
+/// Elements of a kernel's first result, with those that fill up its blocks.
+fn elements(graph: &Graph, kernel: &Kernel, layouts: Layouts, settings: &lower::Settings) -> u64 {
+    let node = graph.node(kernel.node);
+    let result = node.outputs.first();
+    let elements = result.and_then(|desc| layouts.elements(node, desc, false, settings.precision));
     elements.unwrap_or(0)
-}
-
-fn elements(workload: &Workload) -> u64 {
-    if let Some(results) = workload.cube_results() {
-        return results;
-    }
-    workload.operands().and_then(|(_, outputs)| outputs.first()).map_or(0, Operand::elements)
 }

@@ -217,9 +217,11 @@ impl Border<'_> {
             if inside || self.seen.contains(&read.origin) {
                 // Operands may stand in another order than inputs: a tensor is known by its size, of two of
                 // one size by its type.
-                let share = if self.network.carries(read) { self.parts } else { 1 };
-                let size = |o: &Operand| o.elements() == read.elements / share;
-                let exact = inputs.iter().position(|o| size(o) && o.bytes() == read.bytes / share);
+                let seen = self.network.part_of(at, read, self.parts);
+                let size = |o: &Operand| o.elements() == seen;
+                let bits = |bytes: u64, elements: u64| u128::from(bytes) * 8 / u128::from(elements.max(1));
+                let has_type = |o: &Operand| bits(o.bytes(), o.elements()) == bits(read.bytes, read.elements);
+                let exact = inputs.iter().position(|o| size(o) && has_type(o));
                 if let Some(index) = exact.or_else(|| inputs.iter().position(size)) {
                     inputs.remove(index);
                 }

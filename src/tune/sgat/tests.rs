@@ -15,7 +15,7 @@ use super::scope::MOST_MEMBERS;
 use super::solve;
 use super::steps::partition;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
-use crate::lower::{Lowered, Settings, lower};
+use crate::lower::{Lowered, Settings, as_stored, lower};
 use crate::soc::Soc;
 use proptest::prelude::*;
 
@@ -116,7 +116,8 @@ impl Sketch {
 fn with_network<T>(sketch: &Sketch, soc: &Soc, use_it: impl FnOnce(&Graph, &Lowered, &Network<'_>) -> T) -> T {
     let graph = sketch.graph();
     let settings = Settings::default();
-    let lowered = lower(&graph, soc, &settings).unwrap();
+    let mut lowered = lower(&graph, soc, &settings).unwrap();
+    as_stored(&graph, &mut lowered, soc, &settings);
     let network = Network::new(&graph, &lowered, soc, &settings).unwrap();
     use_it(&graph, &lowered, &network)
 }
@@ -210,7 +211,8 @@ fn what_a_network_without_repeats_leaves_in_the_memory_is_bounded() {
     }
     infer::infer(&mut graph).unwrap();
     let (soc, settings) = (Soc::find("Ascend910A").unwrap(), Settings::default());
-    let lowered = lower(&graph, &soc, &settings).unwrap();
+    let mut lowered = lower(&graph, &soc, &settings).unwrap();
+    as_stored(&graph, &mut lowered, &soc, &settings);
     let network = Network::new(&graph, &lowered, &soc, &settings).unwrap();
     let mut solver = Solver::new(Pricer::new(&network, &soc));
     let mut most = 0;

@@ -3,7 +3,7 @@
 use super::{Plan, Sketch};
 use crate::bank::BankPaths;
 use crate::bank::subgraph::SubgraphBank;
-use crate::lower::{Settings, lower};
+use crate::lower::{Settings, as_stored, lower};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
@@ -31,7 +31,8 @@ fn variant(batch: i64, blocks: usize) -> Variant {
     };
     let plans: Vec<Plan> = (0..6 * blocks).map(block).collect();
     let graph = Sketch { batch, columns: 64, outputs: vec![plans.len()], plans }.graph();
-    let lowered = lower(&graph, &soc(), &Settings::default()).unwrap();
+    let mut lowered = lower(&graph, &soc(), &Settings::default()).unwrap();
+    as_stored(&graph, &mut lowered, &soc(), &Settings::default());
     Variant { label: String::new(), graph, lowered }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bank::subgraph::Feature;
 use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, Port, Shape, TensorDesc, infer};
-use crate::lower::{Settings, lower};
+use crate::lower::{Settings, as_stored, lower};
 use crate::soc::Soc;
 use crate::tune::sgat::steps::Subgraph;
 use crate::tune::sgat::{Network, record, solve};
@@ -71,7 +71,8 @@ impl Chain {
         graph.add_output(self.last);
         infer::infer(&mut graph).unwrap();
         let (soc, settings) = (Soc::find(soc).unwrap(), Settings::default());
-        let lowered = lower(&graph, &soc, &settings).unwrap();
+        let mut lowered = lower(&graph, &soc, &settings).unwrap();
+        as_stored(&graph, &mut lowered, &soc, &settings);
         let network = Network::new(&graph, &lowered, &soc, &settings).unwrap();
         let cases = solve(&network, &soc, false).unwrap();
         cases.iter().flat_map(|case| &case.before.groups).flat_map(|group| &group.scopes).map(Vec::len).collect()
@@ -174,7 +175,8 @@ fn feature_of_last(chain: &Chain, kernels: u32) -> Feature {
     let mut graph = chain.graph.clone();
     graph.add_output(chain.last);
     infer::infer(&mut graph).unwrap();
-    let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+    let mut lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+    as_stored(&graph, &mut lowered, &soc, &Settings::default());
     let network = Network::new(&graph, &lowered, &soc, &Settings::default()).unwrap();
     let end = network.stages().len() as u32;
     record::feature(&network, &Subgraph { kernels: end - kernels..end, steps: Vec::new(), borders: Vec::new() })

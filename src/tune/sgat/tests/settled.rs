@@ -2,7 +2,7 @@
 
 use super::job::tuned_on;
 use super::{Plan, Sketch, sketches};
-use crate::lower::{Kernel, Lowered, Settings, lower};
+use crate::lower::{Kernel, Lowered, Settings, as_stored, lower};
 use crate::sim::Model;
 use crate::soc::Soc;
 use crate::space::default_policy;
@@ -28,7 +28,8 @@ fn is_near(a: f64, b: f64) -> bool {
 /// The network tuned, beside what operator tuning begins with, and whether something that the search found was not kept.
 fn check(sketch: &Sketch, soc: &Soc, mixed: bool) -> Result<(), TestCaseError> {
     let graph = sketch.graph();
-    let lowered = lower(&graph, soc, &Settings::default()).unwrap();
+    let mut lowered = lower(&graph, soc, &Settings::default()).unwrap();
+    as_stored(&graph, &mut lowered, soc, &Settings::default());
     let default = fused(&graph, &lowered, soc, &Settings::default()).unwrap();
     let variants = [Variant { label: String::new(), graph, lowered }];
     let Sgat { outcome, lowered, before, taken, .. } = tuned_on(&variants, soc, mixed);
@@ -67,7 +68,8 @@ fn what_the_search_finds_better_and_the_network_does_not_is_not_kept() {
         let sketch = products(count, columns, batch);
         check(&sketch, &soc, false).unwrap();
         let graph = sketch.graph();
-        let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+        let mut lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+        as_stored(&graph, &mut lowered, &soc, &Settings::default());
         let network = Network::new(&graph, &lowered, &soc, &Settings::default()).unwrap();
         let found = solve(&network, &soc, false).unwrap();
         let variants = [Variant { label: String::new(), graph: graph.clone(), lowered: lowered.clone() }];

@@ -3,7 +3,7 @@
 use super::op;
 use crate::graph::infer::infer;
 use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc};
-use crate::lower::{Batch, DeviceLayout, Settings, with_conversions};
+use crate::lower::{Batch, DeviceLayout, Layouts, Settings, with_conversions};
 use crate::soc::Soc;
 use crate::workload::{Operand, Reduce, Workload};
 
@@ -63,7 +63,8 @@ fn a_mean_behind_a_convolution_deals_images_and_blocks_of_channels() {
 fn a_part_of_the_batch_is_reduced_as_the_smaller_network_reduces_it() {
     let (graph, node, _) = reduction(mean(4, 72, true));
     let batch = Batch::of(&graph).unwrap().unwrap();
-    let here = (node, DeviceLayout::Channels(1));
+    let blocks = DeviceLayout::Channels(1);
+    let here = (node, Layouts { works: blocks, result: blocks });
     let part = batch.slice(&graph, &soc(), &Settings::default(), here, 2);
     assert_eq!(part, Some(Workload::Reduce(reduction(mean(2, 72, true)).2)));
 }
