@@ -363,10 +363,11 @@ impl Case {
     fn is_tbe(&self, soc: &Soc) -> bool {
         let op = operands::parts(&self.op).next().unwrap_or_default();
         let is_batched = matches!(op, "BatchMatMul" | "BatchMatMulV2");
+        let connects = op == "FullyConnection" && !soc.has_two_cores();
         let by_name = match soc.arch {
             Arch::C310 => false,
-            Arch::C220 | Arch::M300 => is_batched || op == "FullyConnection",
-            Arch::C100 | Arch::M200 => is_batched || matches!(op, "MatMul" | "MatMulV2" | "FullyConnection"),
+            Arch::C220 | Arch::M300 => is_batched || connects,
+            Arch::C100 | Arch::M200 => is_batched || matches!(op, "MatMul" | "MatMulV2") || connects,
         };
         self.has_tbe_tiling() || by_name
     }

@@ -66,7 +66,8 @@ impl Scene<'_> {
     }
 
     /// Who wrote the kernel, which the operator's type says: versions 1 and 2 of the products are TBE's, as is what
-    /// becomes one of them; the 950 has none of those.
+    /// becomes one of them; the 950 has none of those. What a 310 is measured to take for a `FullyConnection` is not what
+    /// its repository's products take.
     fn kernel(&self) -> MatMulKernel {
         let name = self.node().op_type.as_str();
         let first_two = matches!(name, "MatMul" | "MatMulV2" | "BatchMatMul" | "BatchMatMulV2" | "GEMM" | "Einsum");
@@ -76,6 +77,7 @@ impl Scene<'_> {
             "TransposeBatchMatMul" | "TransposeQuantBatchMatMul" => MatMulKernel::Transposed,
             _ if self.is_grouped() => MatMulKernel::Grouped,
             _ if matches!(self.kind, Kind::Within(_)) => MatMulKernel::Fused,
+            _ if becomes && self.soc.has_two_cores() => MatMulKernel::AscendC,
             _ if (first_two || becomes) && self.soc.arch != Arch::C310 => MatMulKernel::Tbe,
             _ => MatMulKernel::AscendC,
         }

@@ -160,6 +160,11 @@ impl Soc {
         Ok(())
     }
 
+    /// Whether it is a small part of the first generation, as the 310 is, which has two cores.
+    pub fn has_two_cores(&self) -> bool {
+        self.arch == Arch::C100 && self.ai_core_cnt <= 2
+    }
+
     /// Cycles of the cube clock in one microsecond.
     pub fn cube_cycles_per_us(&self) -> f64 {
         self.cube_freq_mhz

@@ -131,7 +131,7 @@ impl Problem {
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
         let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
         let mut problem = problem;
-        if two_cores::is_of(soc) && w.kernel == MatMulKernel::Tbe {
+        if soc.has_two_cores() && w.kernel == MatMulKernel::Tbe {
             problem.two_cores = Some(two_cores::FRACTALS);
         }
         if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {

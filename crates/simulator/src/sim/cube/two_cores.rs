@@ -8,16 +8,6 @@
 //! The numbers are least absolute relative errors on the problems that fitting sees (`docs/simulator.md`), by hand: on those
 //! that it does not see they lower the mean error from 36 to 24 % of products in fractals, and from 50 to 28 % of plain ones.
 
-use crate::soc::{Arch, Soc};
-
-/// Most cores of a part that counts as a small one of the first generation: the 310 has two.
-const TWO_CORES: u32 = 2;
-
-/// Whether a part is one of these.
-pub fn is_of(soc: &Soc) -> bool {
-    soc.arch == Arch::C100 && soc.ai_core_cnt <= TWO_CORES
-}
-
 /// How the operands lie, and with it what a product costs besides its pipes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weights {

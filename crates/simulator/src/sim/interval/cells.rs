@@ -47,7 +47,7 @@ pub const CELLS: &[Cell] = &[
     all(Class::Rows, Part::ManyCores, 0.72, 2.99),
     all(Class::Movement, Part::TwoCores, 0.84, 1.65),
     all(Class::Movement, Part::ManyCores, 0.61, 1.29),
-    cell(Class::Product, Part::TwoCores, Bound::Memory, None, 0.65, 1.93),
+    cell(Class::Product, Part::TwoCores, Bound::Memory, None, 0.71, 2.08),
     cell(Class::Product, Part::TwoCores, Bound::Mte2, None, 0.47, 1.80),
     cell(Class::Product, Part::Split, Bound::Cube, None, 0.78, 1.20),
     cell(Class::TbeProduct, Part::TwoCores, Bound::Memory, Some(false), 0.95, 1.72),

@@ -7,7 +7,6 @@
 
 mod cells;
 
-use super::cube::two_cores;
 use super::{Bound, vector};
 use crate::soc::{Arch, Soc};
 use crate::workload::{DefaultOrigin, MatMulKernel, Workload};
@@ -110,7 +109,7 @@ impl Part {
     /// What a part is.
     pub fn of(soc: &Soc) -> Part {
         match soc.arch {
-            Arch::C100 if two_cores::is_of(soc) => Part::TwoCores,
+            Arch::C100 if soc.has_two_cores() => Part::TwoCores,
             Arch::C100 => Part::ManyCores,
             Arch::M200 => Part::M200,
             Arch::C220 => Part::Split,
