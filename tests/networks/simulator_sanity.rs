@@ -57,6 +57,39 @@ fn size() -> impl Strategy<Value = u64> {
     })
 }
 
+/// Elementwise work of little and of much arithmetic, work along rows, sums of columns, and movement.
+const VECTOR_WORK: [&str; 9] =
+    ["Add", "Relu", "Gelu", "SoftmaxV2", "LayerNorm", "ReduceSumD", "ReduceSumD of columns", "Transpose", "ConcatD"];
+
+/// A vector kernel on a matrix of this size.
+fn vector_work(op: &str, rows: u64, columns: u64, dtype: DataType) -> Workload {
+    let of = |shape: &[u64]| Operand::new(shape, dtype);
+    let whole = || of(&[rows, columns]);
+    let op_type = op.split(' ').next().unwrap_or(op).to_owned();
+    match op {
+        "Add" => Workload::Vector(Vector { op_type, inputs: vec![whole(), whole()], outputs: vec![whole()] }),
+        "Relu" | "Gelu" => Workload::Vector(Vector { op_type, inputs: vec![whole()], outputs: vec![whole()] }),
+        "ReduceSumD" | "ReduceSumD of columns" => {
+            let [outer, axis, inner] = if op == "ReduceSumD" { [rows, columns, 1] } else { [1, rows, columns] };
+            let outputs = vec![of(&[outer * inner])];
+            Workload::Reduce(Reduce { op_type, outer, axis, inner, inputs: vec![whole()], outputs })
+        }
+        "Transpose" => {
+            Workload::Move(Move { op_type, run_bytes: 512, inputs: vec![whole()], outputs: vec![of(&[columns, rows])] })
+        }
+        "ConcatD" => Workload::Move(Move {
+            op_type,
+            run_bytes: columns * u64::from(dtype.bits()) / 8,
+            inputs: vec![whole(), whole()],
+            outputs: vec![of(&[rows, 2 * columns])],
+        }),
+        _ => {
+            let (inputs, outputs) = (vec![whole()], vec![whole()]);
+            Workload::Reduce(Reduce { op_type, outer: rows, axis: columns, inner: 1, inputs, outputs })
+        }
+    }
+}
+
 fn product() -> impl Strategy<Value = MatMul> {
     let dtype = select(vec![DataType::Float16, DataType::Bfloat16, DataType::Float, DataType::Int8]);
     let format = || select(vec![Format::Nd, Format::FractalNz]);
@@ -325,6 +358,32 @@ proptest! {
             let outgrows = bytes(&larger).iter().sum::<f64>() + 2.0 * results > soc.l2_size as f64;
             let one = if outgrows { one.max(us(&w, Some(all)) + results / memory) } else { one };
             prop_assert!(two <= 2.5 * one + CLIFF_US, "{w} on {part}, {words:?}: {one} us, {larger}: {two} us");
+        }
+    }
+
+    /// The same of vector work and movement on every part: twice the rows or the columns never take more than about twice
+    /// the time.
+    #[test]
+    fn no_size_of_a_vector_kernel_is_a_cliff(
+        rows in size(), columns in size(), op in select(VECTOR_WORK.to_vec()), part in select(PARTS.to_vec()),
+        dtype in select(vec![DataType::Float16, DataType::Float, DataType::Bfloat16]), cold in any::<bool>(),
+    ) {
+        let soc = Soc::find(part).unwrap();
+        let us = |w: &Workload, cold: bool| {
+            let model = Model::new(w, &soc).unwrap().with_cache(if cold { Cache::Cold } else { Cache::Warm });
+            model.predict(&default_policy(w, &soc).unwrap()).unwrap().time_us
+        };
+        // Rows of whole blocks: of others twice the length is another way to load them.
+        let columns = columns.next_multiple_of(16);
+        let w = vector_work(op, rows, columns, dtype);
+        for larger in [vector_work(op, 2 * rows, columns, dtype), vector_work(op, rows, 2 * columns, dtype)] {
+            // What outgrows L2 passes device memory, as cold operands do, results among it.
+            let (read, written) = larger.operands().unwrap();
+            let outgrows = read.iter().chain(written).map(Operand::bytes).sum::<u64>() > soc.l2_size / 2;
+            let results: u64 = w.operands().unwrap().1.iter().map(Operand::bytes).sum();
+            let evicted = if outgrows { results as f64 / (soc.hbm_gb_s * 1e3) } else { 0.0 };
+            let (one, two) = (us(&w, cold || outgrows) + evicted, us(&larger, cold));
+            prop_assert!(two <= 2.5 * one + CLIFF_US, "{w} on {part}: {one} us, {larger}: {two} us");
         }
     }
 

@@ -294,14 +294,14 @@ impl Problem {
         let again = self.readings(s);
         let uneven = if self.units > 0.0 { (self.units / cores).ceil() * cores / self.units } else { 1.0 };
         let part = |whole: f64| whole / cores * uneven;
-        let tiles =
-            (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(part(self.planes)).max(self.steps).max(1.0);
+        let tiles = (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(part(self.planes)).max(1.0);
         let runs = part(self.runs) * self.run_cycles;
-        let transfer = |bytes: f64, rate: f64| {
-            if bytes > 0.0 { part(bytes) / rate + runs + tiles * c.tile_transfer_cycles } else { 0.0 }
+        let transfer = |bytes: f64, rate: f64, transfers: f64| {
+            if bytes > 0.0 { part(bytes) / rate + runs + transfers * c.tile_transfer_cycles } else { 0.0 }
         };
-        let load = transfer(self.read * again, self.load_rate);
-        let store = transfer(self.written, self.store_rate);
+        let load = transfer(self.read * again, self.load_rate, tiles.max(self.steps));
+        // What a sum leaves goes out once, however many steps it took.
+        let store = transfer(self.written, self.store_rate, tiles);
         let compute = part(self.cycles + self.alone_cycles) + part(self.rows) * self.row_cycles;
         let addresses = part(self.addresses);
         // Kernels of the 910B that reduce row by row wait for each row.
