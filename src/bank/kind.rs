@@ -211,4 +211,12 @@ mod tests {
             assert_eq!(Kind::of(text.as_bytes()), kind, "{text}");
         }
     }
+
+    #[test]
+    fn a_line_with_one_of_the_two_fields_of_a_tiling_repository_is_none_of_it() {
+        let kind = |line: &str| Kind::of(line.as_bytes());
+        assert_eq!(kind(r#"{"shape":[1],"tiling":{}}"#), Kind::Repository);
+        assert_ne!(kind(r#"{"shape":[1]}"#), Kind::Repository);
+        assert_ne!(kind(r#"{"tiling":{}}"#), Kind::Repository);
+    }
 }

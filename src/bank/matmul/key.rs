@@ -87,3 +87,18 @@ pub fn info_of(w: &MatMul, dtype: DataType, out_dtype: DataType, rounding: Round
     }
     info
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_of_floats_have_a_key_of_their_type_and_both_16_bit_types_one() {
+        let of = |dtype| MatMul { dtype, out_dtype: dtype, ..MatMul::new(64, 64, 64) };
+        let [float, half, bfloat] = [DataType::Float, DataType::Float16, DataType::Bfloat16].map(of);
+        assert!([&float, &half, &bfloat].into_iter().all(has_key));
+        assert_ne!(info_dict(&float), info_dict(&half));
+        assert_eq!(info_dict(&bfloat), info_dict(&half));
+        assert!(!has_key(&of(DataType::Int8)));
+    }
+}

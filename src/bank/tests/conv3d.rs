@@ -102,6 +102,8 @@ fn what_has_no_key_says_why() {
     refused(Conv { dtype: DataType::Float, out_dtype: DataType::Float, ..volume() }, "aDtype");
     refused(Conv { kind: ConvKind::BackpropFilter, ..volume() }, "Conv3DBackpropFilter");
     refused(Conv { ho: 0, ..volume() }, "aShapeN");
+    // CANN's sizes have a sign.
+    refused(Conv { hi: 1 << 63, ..volume() }, "aShapeN");
     assert!(conv3d::not_expressible(&Conv { depth: None, ..volume() }).is_some());
     // The part has to ask it.
     let w = Workload::Conv(volume());
