@@ -1,5 +1,6 @@
 //! What the search for strategies promises, on random networks.
 
+mod blocks;
 mod casts;
 mod job;
 mod layout;
