@@ -31,11 +31,19 @@ fn cases() -> Vec<(Value, &'static str, &'static str)> {
             "Conv2D",
             "estimated",
         ),
-        (kernel("Relu", &[&[64, 64]], &[&[64, 64]], &json!({})), "Relu", "public"),
+        (kernel("Relu", &[&[512, 512]], &[&[512, 512]], &json!({})), "Relu", "public"),
+        // Launches show another deal of so few elements than the public copy.
+        (kernel("Relu", &[&[64, 64]], &[&[64, 64]], &json!({})), "Relu", "estimated"),
         (kernel("ReduceSum", &[&[64, 48]], &[&[64]], &json!({"axes": [-1]})), "ReduceSum", "public"),
         (kernel("RmsNorm", &[&[64, 48], &[48]], &[&[64, 48]], &json!({})), "RmsNorm", "public"),
         (
             kernel("AddLayerNorm", &[&[64, 48], &[64, 48], &[48], &[48]], &[&[64, 48]], &json!({})),
+            "AddLayerNorm",
+            "public",
+        ),
+        // So many rows of a core may not fit: the bytes that a row of float16 takes are not all known.
+        (
+            kernel("AddLayerNorm", &[&[8192, 48], &[8192, 48], &[48], &[48]], &[&[8192, 48]], &json!({})),
             "AddLayerNorm",
             "estimated",
         ),
@@ -231,7 +239,7 @@ fn what_turns_on_closed_temporaries_is_an_estimate_and_paddings_from_sizes_are_s
     let relu = |op: &str, n: u64| ask(&kernel(op, &[&[n]], &[&[n]], &json!({})));
     assert_eq!(relu("Relu", 4_000_000)["default"], "public", "one instruction has no temporaries");
     assert_eq!(relu("Gelu", 4_000_000)["default"], "estimated");
-    assert_eq!(relu("Gelu", 40_000)["default"], "public", "a part that fits with twice the room taken is known");
+    assert_eq!(relu("Gelu", 400_000)["default"], "public", "a part that fits with twice the room taken is known");
     let fused = ask(&kernel("Cast", &[&[16], &[16]], &[&[16]], &json!({})));
     assert_eq!(fused["default"], "estimated", "a Cast reads one tensor: {fused}");
     assert!(fused["note"].as_str().is_some_and(|note| note.contains("fused")), "{fused}");
@@ -251,10 +259,12 @@ fn an_explanation_fits_100_columns_and_says_every_rule() {
     let mut text = Vec::new();
     let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
     let count = run(&mut format!("{lines}nonsense\n").as_bytes(), &mut text, &mut parts, Form::Text).unwrap();
-    assert_eq!(count, Count { cases: 16, failed: 1 });
+    let last = lines.lines().count() as u64 + 1;
+    assert_eq!(count, Count { cases: last, failed: 1 });
     let text = String::from_utf8(text).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    for part in ["MatMulV3", "CANN's default", "an estimate", "OneL2Tile: ", "baseM ", "line 16: case: not a case"] {
+    let failed = format!("line {last}: case: not a case");
+    for part in ["MatMulV3", "CANN's default", "an estimate", "OneL2Tile: ", "baseM ", &failed] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

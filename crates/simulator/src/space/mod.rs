@@ -32,7 +32,7 @@ const PRODUCTS: u32 = 4;
 const BATCHES: u32 = 4;
 const CONVOLUTIONS: u32 = 4;
 const VOLUMES: u32 = 4;
-const VECTOR_KERNELS: u32 = 2;
+const VECTOR_KERNELS: u32 = 3;
 
 /// Version of the space of a workload's operator family. It is raised when the space comes to hold other
 /// tilings, so that a search of an older version is not taken for one of this space. What a schedule means is

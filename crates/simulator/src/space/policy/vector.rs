@@ -13,7 +13,7 @@ pub(super) fn schedule(workload: &Workload, soc: &Soc, work: &Work) -> VectorSch
     if estimate.ub_tile_bytes == 0 {
         return estimate;
     }
-    own(workload, soc).unwrap_or(estimate)
+    own(workload, soc).or_else(|| launched(workload, soc)).unwrap_or(estimate)
 }
 
 /// What CANN's public rules choose; `None` where they are closed, or say what a schedule cannot.
@@ -32,19 +32,28 @@ pub(super) fn own(workload: &Workload, soc: &Soc) -> Option<VectorSchedule> {
 
 /// Whether [`own`] is all that runs: the tile of no elementwise kernel turns on temporaries that are not known.
 pub(super) fn is_exact(workload: &Workload, soc: &Soc) -> bool {
-    let by_room = |w: &Vector| elementwise_choice(w, &Platform::of(soc)).is_some_and(|choice| choice.room_decides);
+    let by_room = |w: &Vector| flat(w).is_some_and(|work| vector::elementwise(&work, &Platform::of(soc)).room_decides);
     own(workload, soc).is_some() && !matches!(workload, Workload::Vector(w) if by_room(w))
 }
 
-fn elementwise(w: &Vector, part: &Platform) -> Option<VectorSchedule> {
-    schedule_of(&elementwise_choice(w, part)?, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, part)
+/// What launches of elementwise kernels show where the public rules say otherwise: an estimate of today's CANN.
+fn launched(workload: &Workload, soc: &Soc) -> Option<VectorSchedule> {
+    let Workload::Vector(w) = workload else { return None };
+    let part = Platform::of(soc);
+    schedule_of(&vector::launched(&flat(w)?, &part)?, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, &part)
 }
 
-fn elementwise_choice(w: &Vector, part: &Platform) -> Option<Choice> {
+fn elementwise(w: &Vector, part: &Platform) -> Option<VectorSchedule> {
+    let choice = vector::elementwise(&flat(w)?, part);
+    schedule_of(&choice, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, part)
+}
+
+/// Elementwise work whose axes are all one.
+fn flat(w: &Vector) -> Option<Elementwise> {
     if op::kind(&w.op_type) != Kind::Elementwise || vector::broadcasts(&w.inputs, &w.outputs) {
         return None;
     }
-    Some(vector::elementwise(&Elementwise::of(&w.op_type, &w.inputs, &w.outputs)?, part))
+    Elementwise::of(&w.op_type, &w.inputs, &w.outputs)
 }
 
 fn reduction(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {

@@ -18,18 +18,20 @@ pub(super) fn order(s: &mut State) {
     let (m_count, n_count) = (cd(q.m, s.d.single_m), cd(q.n, s.d.single_n));
     let tasks = m_count.saturating_mul(n_count);
     let rounds = max(cd(c.saturating_mul(tasks), q.u), 1);
-    // Rows of blocks that one round reaches in a product.
+    // Rows of blocks that one round reaches in a product: a reading, as how the side of a group is reckoned is not known.
     let side = cd(m_count, rounds);
     let of = |count: u64, a: u64, b: u64, bytes: u64| product([count, a, b, bytes]);
     let bytes = of(s.batches.a, q.m, q.k, q.es)
         .saturating_add(of(s.batches.b, q.k, q.n, q.es))
         .saturating_add(of(c, q.m, q.n, q.cs));
     s.d.l2 = L2Grid { m_tiles: 1, n_tiles: 1, m_block: m_count, n_block: n_count };
-    if bytes > budget(q) && c < q.u && side <= FEW && rounds <= FEW {
+    let may_be_grouped = bytes > budget(q) && c < q.u && rounds <= FEW;
+    // Whether they are turns on the side.
+    s.public &= !may_be_grouped;
+    if may_be_grouped && side <= FEW {
         s.rules.add(Rule::BatchL2);
         let m_tiles = c.saturating_mul(cd(m_count, side));
         s.d.l2 = L2Grid { m_tiles, n_tiles: 1, m_block: side, n_block: n_count };
-        s.public = false;
     } else if max(cd(q.u, m_count), cd(q.u, n_count)) < cd(tasks, rounds) {
         s.rules.add(Rule::Diagonal);
         s.d.l2 = L2Grid { m_block: side, ..s.d.l2 };

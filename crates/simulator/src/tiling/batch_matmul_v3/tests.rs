@@ -115,6 +115,19 @@ fn an_operand_without_a_batch_stays_in_l1() {
     assert_eq!(chosen(&MatMul { batch: 95, ..shared }).template, Template::Base, "95 are too few");
 }
 
+/// One B for all: rows of one product. Where they are dealt in one column of blocks, or rows of a single block, no order
+/// has to be found; else the side of the groups decides, which is not known.
+#[test]
+fn folded_products_are_an_estimate_only_where_the_order_of_blocks_decides() {
+    let of = |batch, m, n| chosen(&MatMul { b_shared: true, ..batched(batch, m, 1024, n) });
+    for (batch, m, n) in [(8, 512, 128), (8, 16, 4096), (64, 512, 4096)] {
+        let choice = of(batch, m, n);
+        assert!(choice.public && choice.batch == 1 && !choice.rules.has(Rule::Diagonal), "{batch} x {m} x {n}");
+    }
+    let diagonal = of(8, 512, 4096);
+    assert!(!diagonal.public && diagonal.rules.has(Rule::Diagonal));
+}
+
 #[test]
 fn small_float_vectors_have_no_cube() {
     let w = MatMul { dtype: DataType::Float, out_dtype: DataType::Float, trans_b: true, ..batched(100, 1, 8, 8) };

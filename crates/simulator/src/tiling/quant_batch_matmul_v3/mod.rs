@@ -33,8 +33,8 @@ pub struct Choice {
     pub cached: Option<Tiling>,
     /// Whether all rules that decided are public. Otherwise the fields are the nearest that is known.
     pub public: bool,
-    /// The rules that decided: who tiles, then what chose the block, then what grouped the tasks where they are grouped.
-    pub rules: [Option<&'static str>; 3],
+    /// The rules that decided: who tiles, then what chose the block, then those of which not all is known.
+    pub rules: [Option<&'static str>; 5],
 }
 
 /// The rule of a tiling whose fields are not known.
@@ -48,6 +48,7 @@ pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
     let (which, why) = which::which(p, part);
     // The rules are those of 910B and 910_93. That of few rows by a long k names the 910B alone.
     let known = part.arch == Arch::C220 && (part.is_910b || why != which::LONG_K_DECODE);
+    let rules = |rule| [Some(why), Some(rule), None, None, None];
     Some(match which {
         Which::Basic | Which::BasicDecode => {
             let found = basic::tile(p, part, which == Which::BasicDecode);
@@ -55,25 +56,17 @@ pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
                 which,
                 basic: Some(found.tiling),
                 cached: None,
-                public: known && found.exact,
-                rules: [Some(why), Some(found.rule), found.grouped],
+                public: known && found.open == [None; 3],
+                rules: [Some(why), Some(found.rule), found.open[0], found.open[1], found.open[2]],
             }
         }
-        Which::Special310P => {
-            Choice { which, basic: None, cached: None, public: false, rules: [Some(why), Some(UNKNOWN), None] }
-        }
+        Which::Special310P => Choice { which, basic: None, cached: None, public: false, rules: rules(UNKNOWN) },
         Which::Cached => match cached::tile(p, part) {
             Some((tiling, exact)) => {
                 let rule = if exact { "qbmm.cached.basic-block" } else { "qbmm.cached.basic-block-of-linear" };
-                Choice {
-                    which,
-                    basic: None,
-                    cached: Some(tiling),
-                    public: known && exact,
-                    rules: [Some(why), Some(rule), None],
-                }
+                Choice { which, basic: None, cached: Some(tiling), public: known && exact, rules: rules(rule) }
             }
-            None => Choice { which, basic: None, cached: None, public: false, rules: [Some(why), Some(UNKNOWN), None] },
+            None => Choice { which, basic: None, cached: None, public: false, rules: rules(UNKNOWN) },
         },
     })
 }

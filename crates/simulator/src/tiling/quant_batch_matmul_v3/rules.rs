@@ -1,7 +1,7 @@
 //! What the rules say, by their names: first who tiles, then what chose the block.
 
 /// Every rule with its sentence.
-const RULES: [(&str, &str); 26] = [
+const RULES: [(&str, &str); 28] = [
     ("qbmm.310p", "The part has no fixpipe and A lies in ND: the special tiling of int8 takes the product."),
     (
         "qbmm.no-fixpipe",
@@ -55,9 +55,19 @@ const RULES: [(&str, &str); 26] = [
         "Of two blocks of one circumference this one's first round loads less from L2, or fits the sides.",
     ),
     (
+        "qbmm.block.first-round",
+        "Two blocks of one circumference are alike but for what the first round loads and how cores clash in it. How CANN \
+         reckons these is not known: a round down a diagonal is how the rules are read here, and the answer is an estimate.",
+    ),
+    (
+        "qbmm.l1.doubled",
+        "An operand's k is its outer axis and keeps at most two steps; the other's at most four may be doubled. When that \
+         pays is not known: here, where steps of the first were cut, and the answer is an estimate.",
+    ),
+    (
         "qbmm.l2.walk",
-        "L2 does not hold all operands, so tasks are grouped. The order in which CANN walks the groups is not known: rows \
-         outermost, from large to small, is how the rules are read here, and the answer is an estimate.",
+        "L2 does not hold all operands, so tasks are grouped. In which order CANN walks the groups and how it counts clashes \
+         is not known: rows outermost, from large to small, is how the rules are read here, and the answer is an estimate.",
     ),
     ("qbmm.block.decode-nz", "Few rows by a B in FRACTAL_NZ: all rows by an even share of the columns."),
 ];

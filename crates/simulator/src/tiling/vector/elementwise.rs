@@ -60,25 +60,49 @@ const LEAST_RESULT_BITS: u64 = 16_384;
 const NARROWEST: u64 = 16;
 /// Bits of a block of memory.
 const BLOCK_BITS: u64 = 256;
+/// Blocks of the result for each vector core from which the public copy uses more than one core.
+const BLOCKS_OF_A_CORE: u64 = 2;
 /// Elements that a part of a core of a 950 is a multiple of.
 const UNIT_950: u64 = 512;
 
-/// The default tiling.
+/// The default tiling by the public rules. On the first 910 and the 910B these are a copy of 2021, which launches of
+/// today's kernels contradict for small tensors: there it is an estimate, and [`launched`] has what is seen.
 pub fn elementwise(w: &Elementwise, p: &Platform) -> Choice {
     let choice = match p.arch {
         Arch::C310 => ascend_c(w, p),
-        Arch::C100 | Arch::C220 => tbe(w, p),
-        _ => tbe(w, p).estimated(),
+        Arch::C100 | Arch::C220 => {
+            let (page, seen) = (copy_of_2021(w, p), seen(w, p));
+            let choice = tbe(w, p, page);
+            if page == seen { choice } else { Choice { public: false, ..choice }.because(Rule::OtherLaunches) }
+        }
+        _ => tbe(w, p, copy_of_2021(w, p)).estimated(),
     };
-    Choice { rules: choice.rules.and(Rule::UbCounted), ..choice }
+    choice.because(Rule::UbCounted)
 }
 
-/// The cores that are launched and what a core's part is a multiple of.
-///
-/// The copy of 2021 deals any number of elements to all cores. Profiles say otherwise, without exception on a 910B: of
-/// 134 launches on a 910B1 and a 910B4 each has a core for 4 KB begun of the widest element, and of 639 on a first 910,
-/// whose kernels are compiled for their shapes, 636 have one for 2 KB begun of the result, in whole blocks.
-fn launched(w: &Elementwise, p: &Platform) -> (u64, u64) {
+/// The tiling with the blocks that launches of a first 910 and a 910B show; `None` for other parts, and where it is
+/// [`elementwise`]'s.
+pub fn launched(w: &Elementwise, p: &Platform) -> Option<Choice> {
+    let known = matches!(p.arch, Arch::C100 | Arch::C220);
+    let seen = seen(w, p);
+    (known && seen != copy_of_2021(w, p)).then(|| tbe(w, p, seen).because(Rule::UbCounted))
+}
+
+/// A core's part by the public copy of 2021: all elements for one core below two blocks of results for each, else even
+/// parts, whatever their size.
+fn copy_of_2021(w: &Elementwise, p: &Platform) -> u64 {
+    let (n, cores) = (w.elements.max(1), p.vector_cores.max(1));
+    let of_a_core = BLOCKS_OF_A_CORE * BLOCK_BITS / w.out_bits.clamp(1, BLOCK_BITS);
+    if n < cores.saturating_mul(of_a_core) {
+        return n;
+    }
+    n.div_ceil(cores).next_multiple_of(if w.out_bits == 1 { UNIT_BITS } else { UNIT })
+}
+
+/// A core's part as profiles show it. Of 134 launches on a 910B1 and a 910B4 each has a core for 4 KB begun of the widest
+/// element, and of 639 on a first 910, whose kernels are compiled for their shapes, 636 have one for 2 KB begun of the
+/// result, in whole blocks.
+fn seen(w: &Elementwise, p: &Platform) -> u64 {
     let least = match p.arch {
         Arch::C220 => w.elements.saturating_mul(w.widest_bits.max(NARROWEST)).div_ceil(LEAST_BITS),
         _ => w.elements.saturating_mul(w.out_bits).div_ceil(LEAST_RESULT_BITS),
@@ -88,18 +112,14 @@ fn launched(w: &Elementwise, p: &Platform) -> (u64, u64) {
         (_, Arch::C220) => UNIT,
         (bits, _) => BLOCK_BITS / bits.clamp(1, BLOCK_BITS),
     };
-    (least.clamp(1, p.vector_cores.max(1)), unit)
+    let (n, cores) = (w.elements.max(1), least.clamp(1, p.vector_cores.max(1)));
+    if cores > 1 { n.div_ceil(cores).next_multiple_of(unit) } else { n }
 }
 
-fn tbe(w: &Elementwise, p: &Platform) -> Choice {
+/// The tiling of parts of so many elements.
+fn tbe(w: &Elementwise, p: &Platform, block: u64) -> Choice {
     let n = w.elements.max(1);
-    let (cores, unit) = launched(w, p);
-    let (block, mut rules) = if cores > 1 {
-        let rule = if cores < p.vector_cores { Rule::LeastPart } else { Rule::EvenElements };
-        (n.div_ceil(cores).next_multiple_of(unit), Rules::default().and(rule))
-    } else {
-        (n, Rules::default().and(Rule::OneCore))
-    };
+    let mut rules = Rules::default().and(if block < n { Rule::EvenElements } else { Rule::OneCore });
     // What one tensor may take of UB, and what one instruction reaches.
     let limit = p.ub * 8 / (w.tensors.max(1) * w.widest_bits.max(1)) / UNIT * UNIT;
     let reach = match w.widest_bits {

@@ -13,7 +13,7 @@ mod tests;
 mod transpose;
 
 pub use elementwise::is_one_instruction;
-pub use elementwise::{Elementwise, broadcasts, elementwise};
+pub use elementwise::{Elementwise, broadcasts, elementwise, launched};
 pub use norm::{Norm, add_layer_norm, rms_norm};
 pub use reduction::{Reduction, reduction};
 pub use transpose::{transpose, transpose_v2};
@@ -24,9 +24,9 @@ rules! {
     Estimated "CANN's rules for this operator or part are closed: those of a similar one stand in for them.",
     UbCounted "How much of a tensor UB holds is decided when the kernel is compiled; here it is counted from the operands.",
     RoomUnknown "How many temporaries the kernel keeps in UB is closed, and with half the room the tile would be another one.",
-    OneCore "There are no more elements than a core gets at least: one core does all.",
-    LeastPart "There are fewer cores at work than the part has: as launches of CANN's kernels show, each gets 4 KB of the widest element on a 910B, 2 KB of the result on a first 910.",
-    EvenElements "Elements are dealt evenly to all vector cores, in units of 128 (256 of one bit; blocks of 32 bytes on a first 910).",
+    OneCore "There are fewer elements than two blocks of 32 bytes for each core, or one core's part is all: one core does all.",
+    OtherLaunches "These are the rules of a public copy of 2021, and launches of CANN's kernels show other parts: at least 4 KB of the widest element on a 910B, at least 2 KB of the result in whole blocks of 32 bytes on a first 910. An estimate; what is priced has the cores of the launches.",
+    EvenElements "Elements are dealt evenly to all vector cores, in units of 128 (256 of one bit).",
     FourKilobytes "Each core gets at least 4 KB, in units of 512 elements.",
     WholeBlock "A core's part fits UB at once: no second buffer.",
     DoubleBuffer "A core's part is larger than a tile of UB: two buffers, and the part is cut evenly.",
@@ -107,6 +107,12 @@ impl Choice {
     /// The choice with this many blocks launched, which may be more than there are cores.
     fn launching(mut self, blocks: u64) -> Choice {
         self.fields[0].1 = blocks;
+        self
+    }
+
+    /// The choice with one rule more.
+    fn because(mut self, rule: Rule) -> Choice {
+        self.rules.add(rule);
         self
     }
 

@@ -78,6 +78,9 @@ const FEW_COLUMNS: u64 = 500;
 const MOST_ROWS: u64 = 255;
 /// Columns up to which the kernel of float16 alone has a cheaper reduction.
 const CHEAP_COLUMNS: u64 = 2040;
+/// How much more of UB than is counted a row may take in kernels whose budgets are not known: the answer for rows that
+/// fit all the same does not turn on them.
+const MARGIN: u64 = 2;
 /// Columns of a slice at least.
 const LEAST_SLICE: u64 = 2048;
 
@@ -117,5 +120,9 @@ pub fn add_layer_norm(w: &Norm, p: &Platform) -> Choice {
     // These have kernels with buffers of their own, whose budgets are not known.
     let cheap = w.half && w.columns <= CHEAP_COLUMNS;
     let own = cheap || w.es != 2 || w.scale_es != w.es || w.bias;
-    if p.arch == Arch::C220 && !own { choice } else { choice.estimated() }
+    // So few short rows that UB holds them all at once whatever the budget.
+    let whatever = ub.saturating_sub(MARGIN * scale) / (MARGIN * row).max(1);
+    let at_once = if w.columns < FEW_COLUMNS { each.min(MOST_ROWS) } else { each };
+    let settled = whatever > 1 && at_once <= whatever;
+    if p.arch == Arch::C220 && (!own || settled) { choice } else { choice.estimated() }
 }

@@ -34,6 +34,21 @@ impl Found {
     }
 }
 
+/// What the rules say of a candidate beside the best so far.
+#[derive(Debug, Clone, Copy)]
+struct Verdict {
+    /// The rule by which it is taken.
+    taken: Option<&'static str>,
+    /// Whether nothing that is not known decided.
+    sure: bool,
+}
+
+impl Verdict {
+    fn sure(taken: Option<&'static str>) -> Verdict {
+        Verdict { taken, sure: true }
+    }
+}
+
 /// The search: the best block so far and the least load of all.
 pub(super) struct Search<'a> {
     p: &'a Problem,
@@ -41,9 +56,10 @@ pub(super) struct Search<'a> {
     /// Few tasks by operands whose k is inner: as many tasks as there are cores for.
     spread: bool,
     best: Cost,
+    /// What may be the best instead, as what decided is not all known.
+    others: Vec<Cost>,
     least: f64,
     rule: &'static str,
-    exact: bool,
 }
 
 impl<'a> Search<'a> {
@@ -60,61 +76,89 @@ impl<'a> Search<'a> {
                 && count(128, 256) <= cores / 2
                 && count(256, 128) <= cores / 2,
             best,
+            others: Vec::new(),
             least: best.load,
             rule: "qbmm.block.start",
-            exact: true,
         }
     }
 
     /// Takes a block where it is better than the best so far.
     pub fn meet(&mut self, block: Block) {
         let candidate = cost(self.p, self.cores, block);
-        let taken = if self.spread {
-            let (here, best) = ((candidate.tasks, candidate.block.n), (self.best.tasks, self.best.block.n));
-            (candidate.tasks <= self.cores && here > best).then_some("qbmm.block.most-tasks")
-        } else {
-            self.better(&candidate)
-        };
+        let verdict = if self.spread { self.most_tasks(&candidate) } else { self.better(&candidate, &self.best) };
+        let best = if verdict.taken.is_some() { candidate } else { self.best };
+        if !verdict.sure || !self.others.is_empty() {
+            self.others = self.instead(candidate, verdict.sure, best);
+        }
         self.least = self.least.min(candidate.load);
-        if let Some(rule) = taken {
+        if let Some(rule) = verdict.taken {
             (self.best, self.rule) = (candidate, rule);
         }
     }
 
+    /// What may be the best instead of `best` after this candidate: each that might have been before, where the candidate
+    /// is not surely taken, and the candidate, where it may be.
+    fn instead(&self, candidate: Cost, sure: bool, best: Cost) -> Vec<Cost> {
+        let (mut may_stay, mut may_be_taken) = (Vec::new(), !sure);
+        if !sure {
+            may_stay.push(self.best);
+        }
+        for &other in &self.others {
+            let verdict = self.better(&candidate, &other);
+            if verdict.taken.is_none() || !verdict.sure {
+                may_stay.push(other);
+            }
+            may_be_taken |= verdict.taken.is_some() || !verdict.sure;
+        }
+        if may_be_taken {
+            may_stay.push(candidate);
+        }
+        may_stay.retain(|cost| cost.block != best.block);
+        may_stay
+    }
+
     pub fn found(&self) -> Found {
-        Found { block: self.best.block, rule: self.rule, exact: self.exact }
+        Found { block: self.best.block, rule: self.rule, exact: self.others.is_empty() }
+    }
+
+    /// Few tasks: the most of one round, then the wider block.
+    fn most_tasks(&self, c: &Cost) -> Verdict {
+        let (here, best) = ((c.tasks, c.block.n), (self.best.tasks, self.best.block.n));
+        Verdict::sure((c.tasks <= self.cores && here > best).then_some("qbmm.block.most-tasks"))
     }
 
     /// The rule by which the candidate is taken, tried in CANN's order.
-    fn better(&mut self, c: &Cost) -> Option<&'static str> {
-        let best = self.best;
+    fn better(&self, c: &Cost, best: &Cost) -> Verdict {
         if 0.9 * c.load > self.least {
-            return None;
+            return Verdict::sure(None);
         }
         let even = c.rounds >= 5 && c.block.m.min(c.block.n) >= 128 && 0.95 * best.load > c.load;
         if 0.9 * self.least > c.load || even {
-            return Some("qbmm.block.least-load");
+            return Verdict::sure(Some("qbmm.block.least-load"));
         }
-        if self.inner_axis(c) {
-            return Some("qbmm.block.inner-axis");
+        if self.inner_axis(c, best) {
+            return Verdict::sure(Some("qbmm.block.inner-axis"));
         }
         if 0.9 * best.work > c.work {
-            return Some("qbmm.block.least-work");
+            return Verdict::sure(Some("qbmm.block.least-work"));
         }
         if c.work > best.work {
-            return None;
+            return Verdict::sure(None);
         }
         let ratio = |b: Block| (b.m * b.n) as f64 / (b.m + b.n) as f64;
         if c.rounds >= 5 && ratio(c.block) > ratio(best.block) {
-            return Some("qbmm.block.compute-per-load");
+            return Verdict::sure(Some("qbmm.block.compute-per-load"));
         }
-        (c.block.m + c.block.n == best.block.m + best.block.n && self.mirrored(c)).then_some("qbmm.block.mirrored")
+        if c.block.m + c.block.n == best.block.m + best.block.n {
+            return self.mirrored(c, best);
+        }
+        Verdict::sure(None)
     }
 
     /// Blocks whose inner axis makes full bursts. With A alone transposed CANN looks at a constant 256, so any
     /// block is taken.
-    fn inner_axis(&self, c: &Cost) -> bool {
-        let burst = |base: u64| base == 256 || (base == 512 && c.load < self.best.load);
+    fn inner_axis(&self, c: &Cost, best: &Cost) -> bool {
+        let burst = |base: u64| base == 256 || (base == 512 && c.load < best.load);
         match (self.p.trans_a, self.p.trans_b) {
             (true, false) => true,
             (true, true) => burst(c.block.m),
@@ -125,20 +169,21 @@ impl<'a> Search<'a> {
 
     /// Between blocks of the same circumference: less L2 traffic in the first round with no more clashes, or the
     /// wider one of a nearly square product.
-    fn mirrored(&mut self, c: &Cost) -> bool {
-        let best = self.best;
+    fn mirrored(&self, c: &Cost, best: &Cost) -> Verdict {
+        const RULE: &str = "qbmm.block.mirrored";
         let (m, n) = (self.p.m as f64, self.p.n as f64);
         if (m - n).abs() < 0.1 * n && c.block.m < c.block.n {
-            return true;
+            return Verdict::sure(Some(RULE));
+        }
+        // Where the cube scales, traffic counts for fewer columns than k alone.
+        if c.block == best.block || !(self.p.mix || self.p.n < self.p.k) {
+            return Verdict::sure(None);
         }
         let (weight, most) = if self.p.mix { (0.75, 8.0) } else { (0.85, 6.0) };
         let least_gain = f64::max(1.3, weight * c.clash / best.clash);
         let calm = c.clash <= most && c.clash <= 2.0 * best.clash;
-        // How the first round is dealt is known only roughly, so that an answer which turns on it is no exact one.
-        #[expect(clippy::float_cmp, reason = "the same sums of the same terms are the same to the bit")]
-        let same_first = c.first == best.first;
-        self.exact &= same_first;
-        calm && (self.p.mix || self.p.n < self.p.k) && best.first > least_gain * c.first
+        // How the first round is dealt and what a clash is are known only roughly.
+        Verdict { taken: (calm && best.first > least_gain * c.first).then_some(RULE), sure: false }
     }
 }
 

@@ -36,21 +36,23 @@ pub(super) fn steps(p: &Problem, part: &Platform, block: Block, base_k: u64) -> 
     // An operand whose k is outer is read in whole rows however few steps are kept.
     let (a_outer, b_outer) = (p.trans_a && !p.a_nz, !p.trans_b && !p.b_nz);
     let fits = |a: u64, b: u64| 2 * (a * of_a + b * of_b) + beside <= part.l1;
-    let exact = !(a_outer && a > 2 || b_outer && b > 2);
+    let mut exact = true;
     match (a_outer, b_outer) {
-        (true, true) => (a, b) = (a.min(2), b.min(2)),
-        (true, false) => (a, b) = shortened(a, b, fits),
-        (false, true) => (b, a) = shortened(b, a, |b, a| fits(a, b)),
+        // Which of the two is doubled, if any, is not said.
+        (true, true) => (a, b, exact) = (a.min(2), b.min(2), false),
+        (true, false) => (a, b, exact) = shortened(a, b, fits),
+        (false, true) => (b, a, exact) = shortened(b, a, |b, a| fits(a, b)),
         (false, false) => {}
     }
     Steps { a, b, exact }
 }
 
-/// At most two steps of one side; the other twice as deep where it is short and fits.
-fn shortened(outer: u64, other: u64, fits: impl Fn(u64, u64) -> bool) -> (u64, u64) {
+/// At most two steps of one side; the other twice as deep where it is short, fits, and it pays. When it pays is not known:
+/// here, where steps of the first were cut. The last says whether the answer does not turn on it.
+fn shortened(outer: u64, other: u64, fits: impl Fn(u64, u64) -> bool) -> (u64, u64, bool) {
     let short = outer.min(2);
-    let deeper = short < outer && other <= 4 && fits(short, 2 * other);
-    (short, if deeper { 2 * other } else { other })
+    let may_be_deeper = other <= 4 && fits(short, 2 * other);
+    (short, if may_be_deeper && short < outer { 2 * other } else { other }, !may_be_deeper)
 }
 
 /// The most steps of at most `step` whose bytes are whole bursts; a short k has at most one.

@@ -41,11 +41,14 @@ pub(super) fn tiles(p: &Problem, part: &Platform, block: Block) -> L2 {
     if p.all_bytes() < budget && [p.a_bytes(), p.b_bytes(), result].iter().all(|&bytes| bytes < LARGE) {
         return all;
     }
-    let whole_m = p.a_bytes() <= WHOLE;
+    let (whole_m, whole_n) = (p.a_bytes() <= WHOLE, p.b_bytes() <= WHOLE);
+    if whole_m && whole_n {
+        // Neither side is cut: there is one grid.
+        return all;
+    }
     let (m_most, m_least) = if whole_m { (m_tasks, m_tasks) } else { (m_tasks.min(SIDE), 1) };
     let mut best: Option<Grid> = None;
     for m in (m_least..=m_most).rev() {
-        let whole_n = p.b_bytes() <= WHOLE;
         let (n_most, n_least) =
             if whole_n { (n_tasks, n_tasks) } else { ((MOST_TASKS / m.max(1)).clamp(1, n_tasks), 1) };
         for n in (n_least..=n_most).rev() {
@@ -56,7 +59,7 @@ pub(super) fn tiles(p: &Problem, part: &Platform, block: Block) -> L2 {
             }
         }
     }
-    // The order in which CANN walks the grids is known only roughly.
+    // In which order CANN walks the grids and how it counts clashes is not known.
     best.map_or(L2 { exact: false, ..all }, |grid| L2 { m_block: grid.m, n_block: grid.n, exact: false })
 }
 

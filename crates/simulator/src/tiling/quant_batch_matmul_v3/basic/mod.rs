@@ -32,9 +32,8 @@ const L0: u64 = 64 << 10;
 pub(super) struct Basic {
     pub tiling: matmul_v3::Tiling,
     pub rule: &'static str,
-    /// The rule by which tasks are grouped for L2, where they are.
-    pub grouped: Option<&'static str>,
-    pub exact: bool,
+    /// What is not known and had a say: of the block, of the steps in L1, of the groups for L2.
+    pub open: [Option<&'static str>; 3],
 }
 
 /// The basic tiling of a product, with few rows by a B in `FRACTAL_NZ` as `decode` has it.
@@ -75,8 +74,8 @@ pub(super) fn tile(p: &Problem, part: &Platform, decode: bool) -> Basic {
         l2_iterate_order: 0,
         tiling_enable: 0,
     };
-    let grouped = (!l2.exact).then_some("qbmm.l2.walk");
-    Basic { tiling, rule: found.rule, grouped, exact: found.exact && steps.exact && l2.exact }
+    let open = [(found.exact, "qbmm.block.first-round"), (steps.exact, "qbmm.l1.doubled"), (l2.exact, "qbmm.l2.walk")];
+    Basic { tiling, rule: found.rule, open: open.map(|(exact, rule)| (!exact).then_some(rule)) }
 }
 
 /// The block of few rows: all of them, by even columns.

@@ -132,3 +132,40 @@ fn an_answer_that_rests_on_how_the_walk_of_l2_is_read_says_so_and_is_an_estimate
     assert!(!says(2048), "12 MB stay in L2");
     assert!(says(16384) && !of(16384).public);
 }
+
+/// 128 x 256 and 256 x 128 load and compute the same of 3072 rows by 6144 columns. With k 6144 the cube does not look at
+/// the first round; with a longer k it does, and vector cores that scale always do.
+#[test]
+fn two_blocks_alike_are_an_estimate_only_where_the_first_round_decides() {
+    let of = |p: &Problem| default(p, &part(24)).unwrap();
+    let says = |p: &Problem| of(p).rules.contains(&Some("qbmm.block.first-round"));
+    let even = int8(3072, 6144, 6144);
+    assert!(of(&even).public && !says(&even));
+    assert_eq!(of(&even).basic.map(|t| (t.base_m, t.base_n)), Some((128, 256)));
+    for open in [Problem { k: 6145, ..even }, Problem { mix: true, ..even }] {
+        assert!(!of(&open).public && says(&open), "{open:?}");
+    }
+}
+
+/// B not transposed keeps two steps of k. A's four of 128 rows may become eight, which L1 holds; when that pays is not
+/// known. Eight of 128 rows without a scale in L1 are more than may be doubled.
+#[test]
+fn steps_beside_an_outer_k_are_an_estimate_only_where_they_may_be_doubled() {
+    let of = |channel_scale, block| {
+        let p = Problem { trans_b: false, channel_scale, ..int8(4096, 4096, 4096) };
+        let steps = super::l1::steps(&p, &part(24), block, 128);
+        (steps.a, steps.b, steps.exact)
+    };
+    assert_eq!(of(true, Block { m: 128, n: 256 }), (8, 2, false));
+    assert_eq!(of(false, Block { m: 128, n: 256 }), (8, 2, true));
+    assert_eq!(of(false, Block { m: 256, n: 128 }), (4, 2, true), "L1 does not hold eight steps of 256 rows");
+}
+
+/// 128 MB of results, but 8 MB of either operand: no side is cut, so that there is one way to group tasks.
+#[test]
+fn operands_that_are_not_cut_leave_one_group_of_tasks() {
+    let of = |k| default(&int8(8192, k, 8192), &part(24)).unwrap();
+    let whole = of(1024);
+    assert!(whole.public && !whole.rules.contains(&Some("qbmm.l2.walk")));
+    assert!(!of(1921).public, "more than 15 MB");
+}
