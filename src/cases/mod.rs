@@ -310,7 +310,7 @@ impl Case {
                 block_dim: self.block_dim,
                 axes: axes.as_deref(),
                 window: self.window(),
-                first: matches!(soc.arch, Arch::C100 | Arch::M200),
+                ..crate::operands::Stated::on(soc)
             },
             perm: perm.as_deref(),
             transposes: self.transposes()?,

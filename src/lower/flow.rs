@@ -78,8 +78,9 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
             };
             let node = graph.node(kernel.node);
             let in_blocks = takes_blocks(graph, node, read.port, here.works);
-            if in_blocks && let Some(n) = here.elements(node, graph.desc(read.port), true, settings.precision) {
-                let bits = u64::from(tensors::stored(node, graph.desc(read.port), true, settings.precision).bits());
+            let desc = graph.desc(read.port);
+            if in_blocks && let Some(n) = here.elements(node, desc, true, settings.precision) {
+                let bits = u64::from(tensors::stored(node, desc, true, settings.precision).bits());
                 (read.elements, read.bytes, read.in_blocks) = (n, n.saturating_mul(bits).div_ceil(8), true);
             }
             let wanted = if in_blocks { here.works } else { DeviceLayout::Plain };

@@ -8,7 +8,7 @@ use crate::graph::infer::{Call, Values, norm, reduce};
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId, Port, TensorDesc};
 use crate::operands;
-use crate::soc::{Arch, Soc};
+use crate::soc::Soc;
 use crate::tiling::vector::axes::{self, Fused};
 use crate::workload::{Operand, Reduce, Workload};
 
@@ -50,16 +50,16 @@ impl Device<'_> {
             return;
         }
         let read_off = |window| {
-            let first = matches!(self.soc.arch, Arch::C100 | Arch::M200);
-            let stated = operands::Stated { window, first, ..operands::Stated::default() };
+            let stated = operands::Stated { window, ..operands::Stated::on(self.soc) };
             operands::vector(&call.node.op_type, inputs.clone(), outputs.clone(), stated)
         };
+        let taps = if kind == Kind::Pool { window(&call) } else { None };
         *workload = match (&*workload, kind) {
             (Workload::Vector(_) | Workload::Move(_), _) => read_off(None),
             (Workload::Reduce(_), Kind::AlongAxis | Kind::LayerNorm) if is_last_of_fractals(&call, kind, layouts) => {
                 read_off(None)
             }
-            (Workload::Reduce(w), Kind::Pool) if window(&call).is_some() => read_off(window(&call)),
+            (Workload::Reduce(_), Kind::Pool) if taps.is_some() => read_off(taps),
             (Workload::Reduce(w), _) => {
                 let rows = (kind == Kind::ReduceAxes).then(|| stored_rows(&call, w, layouts.works)).flatten();
                 let [outer, axis, inner] = rows.unwrap_or([w.outer, w.axis, w.inner]);

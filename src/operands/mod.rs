@@ -9,6 +9,7 @@ mod movement;
 mod rows;
 
 use crate::graph::Format;
+use crate::soc::{Arch, Soc};
 use crate::workload::{Move, Operand, Reduce, Vector, Workload};
 
 /// Bytes that one core clears of the buffers that an `AtomicAddrClean` names; it clears only the part
@@ -26,6 +27,13 @@ pub(crate) struct Stated<'a> {
     pub window: Option<u64>,
     /// Whether the part runs the kernels that TBE generates for fused cores.
     pub first: bool,
+}
+
+impl Stated<'_> {
+    /// What a part says by itself.
+    pub fn on(soc: &Soc) -> Self {
+        Stated { first: matches!(soc.arch, Arch::C100 | Arch::M200), ..Stated::default() }
+    }
 }
 
 /// Vector work or movement of these operands, all of which are there.

@@ -12,13 +12,12 @@ const BLOCK: u64 = 16;
 /// Rows, elements and lanes of a kernel that reads and writes these operands; `None` for elementwise work.
 pub(super) fn of(op: &str, operands: [&[Operand]; 2], stated: Stated<'_>) -> Option<[u64; 3]> {
     let rows = stated_rows(op, operands, stated.axes).or_else(|| kept_axes(op, operands));
-    let (outer, axis, inner) = rows.or_else(|| read_off(op, operands, stated.window))?;
-    Some([outer, axis, inner])
+    rows.or_else(|| read_off(op, operands, stated.window))
 }
 
 /// Rows, terms and lanes of a reduction in blocks that keeps its axes: those of which one element is left are reduced, of
 /// channels or columns both the blocks and what is in them.
-fn kept_axes(op: &str, [inputs, outputs]: [&[Operand]; 2]) -> Option<(u64, u64, u64)> {
+fn kept_axes(op: &str, [inputs, outputs]: [&[Operand]; 2]) -> Option<[u64; 3]> {
     let (x, y) = (inputs.first()?, outputs.first()?);
     let alike = x.format == y.format && x.shape.len() == y.shape.len();
     if op::kind(op) != Kind::ReduceAxes || !alike {
@@ -33,16 +32,16 @@ fn kept_axes(op: &str, [inputs, outputs]: [&[Operand]; 2]) -> Option<(u64, u64, 
     };
     let axis = |at: usize| of(at).map(|of| (x.shape[at], y.shape[of] == 1 && x.shape[of] > 1));
     let axes: Vec<_> = (0..x.shape.len()).map(axis).collect::<Option<_>>()?;
-    rows_along(axes).map(<(u64, u64, u64)>::from)
+    rows_along(axes)
 }
 
 /// Rows, elements and lanes along the axes that a case names; `None` where it names none, or work of another kind.
-fn stated_rows(op: &str, [inputs, outputs]: [&[Operand]; 2], axes: Option<&[i64]>) -> Option<(u64, u64, u64)> {
+fn stated_rows(op: &str, [inputs, outputs]: [&[Operand]; 2], axes: Option<&[i64]>) -> Option<[u64; 3]> {
     let x = inputs.iter().max_by_key(|o| o.elements()).filter(|x| is_plain(x.format))?;
     // Of each group of channels there is one mean.
     if let (Kind::GroupNorm, Some(means)) = (op::kind(op), outputs.get(1)) {
         let groups = means.elements().max(1);
-        return Some((groups, (x.elements() / groups).max(1), 1));
+        return Some([groups, (x.elements() / groups).max(1), 1]);
     }
     let kinds = [Kind::AlongAxis, Kind::ReduceAxes];
     let rank = x.shape.len();
@@ -52,7 +51,7 @@ fn stated_rows(op: &str, [inputs, outputs]: [&[Operand]; 2], axes: Option<&[i64]
         return None;
     }
     let reduced = (0..rank).map(|axis| axes.contains(&axis));
-    rows_along(x.shape.iter().copied().zip(reduced)).map(<(u64, u64, u64)>::from)
+    rows_along(x.shape.iter().copied().zip(reduced))
 }
 
 /// Taps of the window whose places a mask says: a plane of bits for each.
@@ -62,7 +61,7 @@ fn mask_window([inputs, outputs]: [&[Operand]; 2]) -> Option<u64> {
 }
 
 /// Rows, elements and lanes as far as shapes and formats tell.
-fn read_off(op: &str, operands: [&[Operand]; 2], window: Option<u64>) -> Option<(u64, u64, u64)> {
+fn read_off(op: &str, operands: [&[Operand]; 2], window: Option<u64>) -> Option<[u64; 3]> {
     let along_last = ["Softmax", "LogSoftmax", "ConfusionSoftmax", "DynamicQuant"];
     // A norm may stand behind what it is fused with: `InplaceAddRmsNorm`, `DeepNorm`, `QuantizeAddLayerNorm`.
     let norms = ["LayerNorm", "RmsNorm", "DeepNorm"];
@@ -87,7 +86,7 @@ fn read_off(op: &str, operands: [&[Operand]; 2], window: Option<u64>) -> Option<
     let last = x.shape.last().copied().unwrap_or(1).max(1);
     // A row is sorted whole, however many of its values are kept.
     if starts(&["TopK", "Sort"]) && is_plain(x.format) {
-        return Some((total / last, last, 1));
+        return Some([total / last, last, 1]);
     }
     let is_softmax = op.contains("Softmax") && !op.contains("CrossEntropy") && !op.starts_with("MoeGating");
     let is_norm = norms.iter().any(|n| op.contains(n));
@@ -98,7 +97,7 @@ fn read_off(op: &str, operands: [&[Operand]; 2], window: Option<u64>) -> Option<
             // Along an axis of one element nothing is left to do.
             (_, sizes) => (*sizes.iter().rfind(|&&size| size > 1).or(sizes.last())?, 1),
         };
-        return Some((total.checked_div(axis.max(1))?.div_ceil(lanes).max(1), axis.max(1), lanes));
+        return Some([total.checked_div(axis.max(1))?.div_ceil(lanes).max(1), axis.max(1), lanes]);
     }
     if !starts(&along_any) || op.starts_with("BNTrainingUpdate") && !op.contains("Grad") || op == "BNTrainingReduceGrad"
     {
@@ -109,22 +108,22 @@ fn read_off(op: &str, operands: [&[Operand]; 2], window: Option<u64>) -> Option<
     {
         let results = inputs.iter().chain(outputs).filter(|o| o.dtype.is_float());
         let result = results.map(Operand::elements).min().unwrap_or(BLOCK);
-        return Some(((result / BLOCK).max(1), window, BLOCK));
+        return Some([(result / BLOCK).max(1), window, BLOCK]);
     }
     // Planes of images are added up one by one.
     if op.starts_with("Global")
         && let &[batch, channels, h, w] = x.shape.as_slice()
         && x.format != Format::Nhwc
     {
-        return Some((batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1));
+        return Some([batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1]);
     }
     if let ("BiasAddGrad", Format::Nd | Format::Nchw, &[batch, channels, h, w]) = (op, x.format, x.shape.as_slice()) {
-        return Some((batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1));
+        return Some([batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1]);
     }
     let kept = outputs.iter().map(Operand::elements).max().unwrap_or(1).min(total).max(1);
     let keeps_last = outputs.iter().any(|o| o.shape.last() == Some(&last) && o.elements() > 1);
     let axis = (total / kept).max(1);
-    Some(if x.format == Format::Nd && !keeps_last { (kept, axis, 1) } else { (1, axis, kept.max(BLOCK)) })
+    Some(if x.format == Format::Nd && !keeps_last { [kept, axis, 1] } else { [1, axis, kept.max(BLOCK)] })
 }
 
 #[cfg(test)]
