@@ -12,6 +12,7 @@ mod quant;
 mod side;
 mod task;
 mod tbe;
+mod turned;
 pub(super) mod two_cores;
 mod walk;
 
@@ -61,6 +62,8 @@ pub(super) struct Problem {
     padding: f64,
     /// One B serves all products: it is loaded once where it stays in L1.
     b_shared: bool,
+    /// Operands are plain matrices that TBE's kernel turns into fractals itself.
+    plain_operands: bool,
     /// The result is a plain matrix that fixpipe turns into rows.
     plain_result: bool,
     /// Tiles at the edge bring to L0 what is there: AscendC's kernels do, of others it is not public.
@@ -99,10 +102,12 @@ struct Traits {
     power: f64,
     /// Part of a tile's way out for which a single buffer of L0C keeps the cube waiting.
     l0_c_wait: f64,
+    /// Plain operands are priced as [`turned`] tells.
+    turns: bool,
 }
 
 impl Traits {
-    const USUAL: Traits = Traits { a_load: 1.0, power: 8.0, l0_c_wait: 1.0 };
+    const USUAL: Traits = Traits { a_load: 1.0, power: 8.0, l0_c_wait: 1.0, turns: false };
 
     /// TBE's products on the 310P, machine and all: A's fractals are loaded one by one, and its pipes wait for each
     /// other more than elsewhere. Which of two tilings is the faster follows from these; the times themselves are
@@ -113,7 +118,7 @@ impl Traits {
         machine.transfer_cycles = c.transfer_cycles;
         machine.mmad_cycles = c.mmad_cycles;
         machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
-        Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200 }
+        Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200, turns: true }
     }
 }
 
@@ -227,6 +232,7 @@ impl Problem {
             b,
             padding: 1.0,
             b_shared: false,
+            plain_operands: false,
             plain_result: false,
             short_edges: false,
             operations: 2.0 * batch * m * k * n,
@@ -249,7 +255,7 @@ impl Problem {
     pub(super) fn stay_in_l2(&mut self) {
         self.footprint = 0.0;
         self.operands = [0.0; 2];
-        self.plain_result = false;
+        (self.plain_operands, self.plain_result) = (false, false);
         self.matmul_v3 = None;
         self.quant = None;
         self.in_turns = 0.0;
@@ -277,19 +283,25 @@ impl Problem {
     /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.
     pub(super) fn turn_operands(&mut self) {
         self.two_cores = self.two_cores.map(|_| two_cores::PLAIN);
+        self.plain_operands = true;
     }
 
     /// Microseconds of the kernel as a whole, of whose pipes it is known that they would take `pipes_us`.
     fn whole_us(&self, pipes_us: f64, t: &Tiles, s: &CubeSchedule, mac_us: f64) -> f64 {
-        let Some(weights) = &self.two_cores else { return pipes_us };
         let results = self.batch * self.m * self.n;
+        let beyond = (self.footprint - self.machine.l2_bytes).max(0.0);
+        let least = mac_us.max(self.machine.least_us(beyond));
+        if self.plain_operands && self.traits.turns {
+            let results_us = self.machine.missed_us(results * self.out_bytes);
+            return turned::time_us(pipes_us, self.in_bytes, results_us).max(least);
+        }
+        let Some(weights) = &self.two_cores else { return pipes_us };
         let moved = two_cores::Moved {
             bytes: [self.operands[1], results * self.out_bytes],
             elements: [self.operands[1] / self.in_bytes, results],
             tiles: t.products * t.count() * f64::from(s.l0.m) * t.k * self.in_bytes,
         };
-        let beyond = (self.footprint - self.machine.l2_bytes).max(0.0);
-        weights.time_us(pipes_us, &moved).max(mac_us).max(self.machine.least_us(beyond))
+        weights.time_us(pipes_us, &moved).max(least)
     }
 
     /// Has the kernel find neither its code nor its parameters in L2.

@@ -38,7 +38,7 @@ pub fn price_with(r: &ConvRecord, soc: &Soc, table: &Table) -> Result<Prediction
     if prediction.time_us.is_finite() { Ok(prediction) } else { Err(fail("it has no finite time")) }
 }
 
-/// Microseconds of the unit in which a part's tiling repository counts.
+/// Units in which a part's tiling repository counts, in a microsecond.
 pub fn unit(soc: &Soc) -> f64 {
     if soc.arch == Arch::M200 { rates::UNIT_M200 } else { 1.0 }
 }

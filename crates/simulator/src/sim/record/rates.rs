@@ -7,7 +7,7 @@
 use crate::soc::{Arch, Soc};
 use crate::workload::{ConvKind, ConvRecord};
 
-/// Microseconds that a unit of the M200's repositories stands for: its cube would otherwise do 161 TFLOP/s where the
+/// Units of the M200's repositories in a microsecond: its cube would otherwise do 161 TFLOP/s where the
 /// part has 69.5, and its device memory give 500 GB/s of 205, both 2.4 times too much.
 pub(super) const UNIT_M200: f64 = 0.42;
 /// Cores of the first generation from which a part counts as large.
@@ -126,7 +126,7 @@ pub struct Table {
     pub parts: [[Rates; KERNELS.len()]; PARTS.len()],
 }
 
-/// The places of a record's kind of part and kernel in a [`Table`], and what its unit of time is in microseconds; `None` for
+/// The places of a record's kind of part and kernel in a [`Table`], and how many of its units are a microsecond; `None` for
 /// parts whose kernels leave L0C through fixpipe and take no such record.
 pub fn place(r: &ConvRecord, soc: &Soc) -> Option<([usize; 2], f64)> {
     let (part, unit) = match soc.arch {

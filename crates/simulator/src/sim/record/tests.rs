@@ -2,7 +2,7 @@
 
 use super::price;
 use crate::soc::Soc;
-use crate::workload::{Conv, ConvKind, ConvRecord, ConvTiling, Place};
+use crate::workload::{Conv, ConvKind, ConvRecord, ConvTiling, Depth, Place};
 use aoe_graph::Format;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -88,6 +88,28 @@ fn a_kernel_may_take_longer_than_repositories_measured() {
     let record = image(ConvKind::Forward, 64, [4096, 4096], 512, 3, 1);
     for part in PARTS {
         assert!(us(&record, part) > 2e6, "{part}: {}", us(&record, part));
+    }
+}
+
+#[test]
+fn rows_and_planes_that_no_window_meets_are_not_read() {
+    // 56 rows of results from one tap each, of 56 rows and of every fourth of 224; device memory bounds both.
+    let of = |rows: u64| {
+        let mut record = image(ConvKind::Forward, 64, [256, 16], 56, 1, 1);
+        (record.conv.hi, record.conv.stride[0]) = (rows, rows / 56);
+        record
+    };
+    for part in ["Ascend910A", "Ascend310P3"] {
+        let [whole, fourth] = [of(56), of(224)].map(|record| us(&record, part));
+        assert!(fourth < 1.5 * whole, "{part}: {fourth} {whole}");
+        // The same of planes of a volume.
+        let [all, some] = [1, 4].map(|stride| {
+            let mut record = of(56);
+            let input = 16 * stride;
+            record.conv.depth = Some(Depth { input, output: 16, kernel: 1, stride, pads: [0; 2], dilation: 1 });
+            us(&record, part)
+        });
+        assert!(some < 1.5 * all, "{part}: {some} {all}");
     }
 }
 

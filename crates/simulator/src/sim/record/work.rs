@@ -84,6 +84,7 @@ impl Sizes {
         match c.kind {
             ConvKind::Forward | ConvKind::BackpropFilter => {
                 let is_filter = c.kind == ConvKind::BackpropFilter;
+                let x = x * met([d_in, d_out, kd]) * met([f(c.hi), f(c.ho), f(c.kh)]);
                 Sizes {
                     images: if is_filter && !r.depthwise { images * d_out } else { images },
                     inner,
@@ -135,6 +136,12 @@ impl Sizes {
             },
         }
     }
+}
+
+/// Share of an image's planes or rows that the windows of its results meet. Where the stride is longer than the filter, those
+/// between two windows are not read. Columns are: a row comes whole.
+fn met([stored, results, taps]: [f64; 3]) -> f64 {
+    (results * taps / stored).min(1.0)
 }
 
 /// Share of the depth taps of so many planes that do not lie in the padding.
