@@ -17,12 +17,10 @@ demo-host: ## tune a matrix product and a softmax that really run, on this machi
 	@scripts/demo-host
 
 build:   ## library and command line, release build, in target/release
-	@scripts/need cargo cc
-	cargo build --release --locked
+	@scripts/build
 
 drop-in: ## the library that CANN's clients load, libaoe_tuning.so, in target/release
-	@scripts/need cargo cc
-	cargo build --release --locked
+	@scripts/build
 	@scripts/drop-in
 
 test:    ## all tests: Rust, documentation, C; sums at the end

@@ -1,12 +1,18 @@
 # scripts/install takes a library with test hooks only when it is asked to, and no arguments at all:
 #   cmake -DWORK=.. -DCC=.. -DAR=.. -P install.cmake
-# Cargo is replaced by a program that does nothing, so that what lies in the output folder is what was built.
+# Cargo is replaced by a program that only says where its build script has written, so that what lies in the output folder is
+# what was built.
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE "${WORK}")
-file(WRITE "${WORK}/tools/bin/cargo" "#!/bin/sh\n")
+set(out "${WORK}/release/build/aoe-1/out")
+file(WRITE "${WORK}/tools/bin/cargo" "#!/bin/sh\n[ \"$1\" != build ] || "
+  "echo '{\"reason\":\"build-script-executed\",\"package_id\":\"aoe\",\"out_dir\":\"${out}\"}'\n")
 file(CHMOD "${WORK}/tools/bin/cargo" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 file(WRITE "${WORK}/release/aoe" "")
+file(WRITE "${out}/installed/include/deep/only.h" "/* a header */\n")
+file(WRITE "${out}/installed/share/cmake/aoe/aoeConfig.cmake" "# a package\n")
+file(WRITE "${out}/installed/aoe.pc" "prefix=@PREFIX@\nlibdir=\${prefix}/@LIBDIR@\n")
 
 # install(FUNCTIONS FEATURES [ARGUMENT...]): installs a library of these functions into an empty prefix; sets `status`
 # and `error`.
@@ -34,6 +40,12 @@ endif()
 install("AoeGetApi" "")
 if(NOT status EQUAL 0 OR NOT EXISTS "${WORK}/prefix/lib/libaoe.so")
   message(FATAL_ERROR "a library without test hooks was refused: ${status} ${error}")
+endif()
+# What is laid down is what the build script wrote, at the place of this prefix.
+file(STRINGS "${WORK}/prefix/lib/pkgconfig/aoe.pc" lines)
+if(NOT EXISTS "${WORK}/prefix/include/deep/only.h" OR NOT EXISTS "${WORK}/prefix/lib/cmake/aoe/aoeConfig.cmake"
+    OR NOT "${lines}" STREQUAL "prefix=\${pcfiledir}/../..;libdir=\${prefix}/lib")
+  message(FATAL_ERROR "what the build script wrote was not installed, or for another prefix: ${lines}")
 endif()
 install("AoeGetApi" "" --help)
 if(status EQUAL 0 OR NOT error MATCHES "--help" OR EXISTS "${WORK}/prefix")
