@@ -5,15 +5,10 @@ from __future__ import annotations
 import os
 from typing import Dict, Mapping, Optional, Tuple, Union
 
-from ._errors import FileError, InvalidOption, InvalidParam
+from ._errors import FileError, InvalidOption, invalid
 from ._native import OptionValue
 
 PathLike = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
-
-
-def invalid(message: str) -> InvalidParam:
-    """The error for an argument that cannot be."""
-    return InvalidParam(message, 2, "AOE_ERROR_INVALID_PARAM")
 
 
 def contradiction(message: str) -> InvalidOption:
@@ -24,11 +19,20 @@ def contradiction(message: str) -> InvalidOption:
 def path_of(keyword: str, path: PathLike) -> str:
     """A path as a text, also of bytes. An empty one would be the present folder here and nothing there; one that is no
     UTF-8 the library cannot be told."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise invalid(f"{keyword}={path!r} is no path, but {type(path).__name__}: give a text or a pathlib.Path")
     text = os.fsdecode(path)
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise invalid(f"{keyword}={os.fsencode(text)!r} is not UTF-8: rename it, or name it by a link") from None
+        try:
+            shown: Union[str, bytes] = os.fsencode(text)
+        except UnicodeEncodeError:
+            # Not even bytes of a file system.
+            shown = text
+        raise invalid(f"{keyword}={shown!r} is not UTF-8: rename it, or name it by a link") from None
+    if "\0" in text:
+        raise invalid(f"{keyword}={text!r} holds a zero byte, which no path has")
     if not text:
         raise invalid(f"{keyword} is empty: give a path (the present folder is '.'), or leave it out")
     return text

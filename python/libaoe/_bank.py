@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _program
-from ._arguments import PathLike, invalid, options_of, path_of
-from ._errors import NotFound
+from ._arguments import PathLike, options_of, path_of
+from ._errors import NotFound, invalid
 from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, c_text, check, json_text, library, option_array, text_array
 from ._predict import Answers, Case
 from ._warned import heard, tell, warned

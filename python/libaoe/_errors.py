@@ -95,6 +95,11 @@ class InternalError(Error):
     """A bug in libaoe, stopped at its border (1000). Please report it with the text."""
 
 
+def invalid(message: str) -> InvalidParam:
+    """The error for an argument that cannot be."""
+    return InvalidParam(message, 2, "AOE_ERROR_INVALID_PARAM")
+
+
 _CLASSES: Dict[int, Type[Error]] = {
     2: InvalidParam,
     7: InvalidGraph,

@@ -7,6 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import Iterator, Mapping, Protocol, Union
 
+from ._arguments import path_of
 from ._native import OptionValue, check, library, option_array
 
 
@@ -34,7 +35,10 @@ def model_bytes(model: Model) -> Union[bytes, None]:
     serialise = getattr(model, "SerializeToString", None)
     if serialise is None:
         raise TypeError(f"a model is a path, bytes or an onnx.ModelProto, not {type(model).__name__}")
-    return bytes(serialise())
+    content = serialise()
+    if not isinstance(content, bytes):
+        raise TypeError(f"SerializeToString of {type(model).__name__} gives {type(content).__name__}, not bytes")
+    return content
 
 
 @contextmanager
@@ -44,10 +48,8 @@ def loaded(model: Model, options: Mapping[str, OptionValue]) -> Iterator[ctypes.
     reading = option_array({key: value for key, value in options.items() if key in READING})
     content = model_bytes(model)
     if content is None:
-        path = os.fsencode(os.fspath(model))  # type: ignore[arg-type]
-        if b"\0" in path:
-            raise ValueError(f"the path {path!r} holds a zero byte")
-        check(aoe.AoeGraphLoadFile(path, *reading, ctypes.byref(graph)))
+        path = path_of("model", model)  # type: ignore[arg-type]
+        check(aoe.AoeGraphLoadFile(path.encode(), *reading, ctypes.byref(graph)))
     else:
         check(aoe.AoeGraphLoadMemory(content, len(content), *reading, ctypes.byref(graph)))
     try:

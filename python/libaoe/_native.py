@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from ._errors import error_of
+from ._errors import error_of, invalid
 from ._prefix import library_file
 
 #: A value of an option: texts as on the command line, truth values, numbers, or lists of these. ``soc_set`` may be a mapping of
@@ -140,13 +140,20 @@ def option_text(value: OptionValue) -> Optional[str]:
 def c_text(text: str) -> bytes:
     """A text for C, which would end at a zero byte."""
     if "\0" in text:
-        raise ValueError(f"{text!r} holds a zero byte")
-    return text.encode()
+        raise invalid(f"{text!r} holds a zero byte: give a text without")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise invalid(f"{text!r} is no text that UTF-8 can hold") from None
 
 
 def json_text(value: Mapping[str, Any]) -> bytes:
     """A mapping as JSON."""
-    return json.dumps(dict(value), default=_plain).encode()
+    try:
+        return json.dumps(dict(value), default=_plain).encode()
+    except (ValueError, RecursionError) as error:
+        # One that holds itself is either of the two.
+        raise invalid(f"a mapping of {len(value)} fields cannot be told in JSON: {error}") from None
 
 
 def _plain(value: Any) -> Any:

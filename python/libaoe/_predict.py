@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
 
-from ._arguments import invalid, options_of
-from ._errors import Error
+from ._arguments import options_of
+from ._errors import Error, invalid
 from ._frame import frame_of
 from ._native import OptionValue, json_text, library, option_array, text_of
 from ._warned import warned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import List, Mapping, Optional, Sequence
 
-from ._errors import Error, error_of
+from ._errors import Error, error_of, invalid
 from ._native import OptionValue, option_text
 from ._prefix import program_file
 from ._warned import tell
@@ -64,14 +65,19 @@ def told(
     if dies_with_us:
         command = [sys.executable, "-S", str(Path(__file__).with_name("_guarded.py")), str(os.getpid()), *command]
     # In a session of its own it does not get the terminal's Ctrl-C besides ours; the second would end it at once.
-    child = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **_TOLD, **(environment or {})},
-        start_new_session=True,
-    )
+    try:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **_TOLD, **(environment or {})},
+            start_new_session=True,
+        )
+    except OSError as error:
+        if error.errno == errno.E2BIG:
+            raise invalid("the options are too long for a program: give shorter ones, or fewer values") from error
+        raise Error(f"{command[0]} cannot be run: {error.strerror}", 1004, "AOE_ERROR_IO") from error
     try:
         out, err = child.communicate()
     except BaseException:

@@ -9,9 +9,9 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
-from ._arguments import invalid, options_of
+from ._arguments import options_of
 from ._bar import Bar
-from ._errors import NothingToTune
+from ._errors import NothingToTune, invalid
 from ._frame import frame_of
 from ._native import EXHAUSTED, NOT_FOUND, OptionValue, check, json_text, library, option_array, text_of
 from ._space import form_of
@@ -210,3 +210,6 @@ def _number(cost: Any) -> float:
         return float(cost)
     except OverflowError:
         return math.inf
+    except (TypeError, ValueError) as error:
+        # Such as an array of several.
+        raise invalid(f"a cost is a number, and {cost!r} cannot become one: {error}") from error

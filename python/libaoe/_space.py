@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from ._arguments import invalid
+from ._errors import invalid
 
 _EITHER = "write {'tile': [8, 16]}, or the form of docs/spaces.md"
 

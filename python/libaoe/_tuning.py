@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from ._arguments import PathLike, bank_folder, contradiction, invalid, options_of, path_of
+from ._arguments import PathLike, bank_folder, contradiction, options_of, path_of
 from ._bar import Bar
+from ._errors import invalid
 from ._frame import frame_of
 from ._model import Model, loaded
 from ._native import PROGRESS_CALLBACK, OptionValue, check, initialised, library, option_array, text_of

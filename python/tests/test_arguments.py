@@ -168,3 +168,42 @@ def test_errors_of_the_program_have_the_code_of_the_status(tmp_path: Path) -> No
     # So it is for whatever else runs the program, as the units of a fleet do.
     with pytest.raises(libaoe.NothingToTune):
         _program.run([f"--model={RESNET50}", "--job_type=4", f"--soc_version={PART}"])
+
+
+def _itself() -> "dict[str, Any]":
+    mapping: "dict[str, Any]" = {"op": "MatMul"}
+    mapping["m"] = mapping
+    return mapping
+
+
+def _deep() -> "dict[str, Any]":
+    mapping: "dict[str, Any]" = {"op": "MatMul"}
+    inner = mapping
+    for _ in range(100_000):
+        inner["m"] = {}
+        inner = inner["m"]
+    return mapping
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: tune(bank=5), "bank=5 is no path"),
+        (lambda: tune(bank="\0"), "bank="),
+        (lambda: tune(output="\0"), "output="),
+        (lambda: tune(model="\ud800"), "model="),
+        (lambda: tune(bank="\ud800"), "bank="),
+        (lambda: tune(input_shape="\ud800"), "UTF-8"),
+        (lambda: tune(**{"\ud800": 1}), "UTF-8"),
+        (lambda: libaoe.Bank("\0", soc=PART), "path="),
+        (lambda: libaoe.merge([None], into="all"), "sources=None is no path"),  # type: ignore[list-item]
+        (lambda: libaoe.simulate(_itself()), "JSON"),
+        (lambda: libaoe.simulate(_deep()), "JSON"),
+        (lambda: libaoe.search({"x": [1]}, lambda _: [1.0, 2.0], 5), "a cost is a number"),  # type: ignore[arg-type,return-value]
+        (lambda: llm(batch=[1] * 100_000), "too long"),
+    ],
+)
+def test_what_no_argument_can_be_is_named_as_a_parameter(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(libaoe.InvalidParam) as raised:
+        call()
+    assert raised.value.code == 2 and said in str(raised.value), raised.value

@@ -199,9 +199,18 @@ def test_gradients_are_tuned_into_the_bank_that_the_variable_names(monkeypatch: 
     assert (tmp_path / "Ascend910B2_gradient_fusion.json").exists()
 
 
+class Number:
+    """Bytes can be made of a number: so many zeros."""
+
+    def SerializeToString(self) -> int:
+        return 5
+
+
 def test_what_is_no_model_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="not int"):
         libaoe.tune(3, **QUICK)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="gives int, not bytes"):
+        libaoe.tune(Number(), **QUICK)  # type: ignore[arg-type]
     # C would take the text before the zero byte for the whole.
     with pytest.raises(ValueError, match="zero byte"):
         libaoe.tune(f"{RESNET50}\0.air", **QUICK)
