@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import tempfile
+import uuid
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Iterator, List, Optional, Protocol, Tuple
@@ -13,11 +14,19 @@ from urllib.parse import unquote, urlsplit
 from ._errors import Error
 
 
+#: The object that is written to see whether one can be, by each process another.
+_PROBE = f"results/.probe-{uuid.uuid4().hex}"
+
+
 class Store(Protocol):
     """Objects by their names, which are relative paths."""
 
     #: The folder, where it is one.
     folder: Optional[Path]
+
+    def prepare(self) -> None:
+        """Writes and removes an object: a store that takes none is told before anything is tuned for it."""
+        ...
 
     def names(self, below: str) -> List[str]:
         """The objects whose name begins with ``below/``, sorted."""
@@ -49,7 +58,8 @@ def open_store(url: str) -> Store:
         # What a listing was told a moment ago is not what another machine has written since.
         system = fsspec.filesystem(protocol, use_listings_cache=False)
     except ImportError as error:
-        raise Error(f"{url} needs what is not installed ({error}): pip install 'libaoe[s3]'") from error
+        install = ": pip install 'libaoe[s3]'" if protocol == "s3" else ""
+        raise Error(f"{url} needs what is not installed ({error}){install}") from error
     except Exception as error:
         # A client that wants more than an address says so with whatever exception it has.
         raise Error(f"{url} is neither a folder nor a store that fsspec knows: {error}") from error
@@ -94,6 +104,10 @@ class _Folder:
         self.folder: Optional[Path] = folder
         self._root = folder
 
+    def prepare(self) -> None:
+        self.write(_PROBE, b"")
+        self.delete(_PROBE)
+
     def names(self, below: str) -> List[str]:
         files = (path for path in (self._root / below).rglob("*") if path.is_file())
         return sorted(str(path.relative_to(self._root)) for path in files if not path.name.startswith(".unfinished-"))
@@ -106,18 +120,22 @@ class _Folder:
 
     def write(self, name: str, content: bytes) -> None:
         target = self._root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, unfinished = tempfile.mkstemp(prefix=".unfinished-", dir=target.parent)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(unfinished, 0o644)
-            os.replace(unfinished, target)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, unfinished = tempfile.mkstemp(prefix=".unfinished-", dir=target.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.chmod(unfinished, 0o644)
+                os.replace(unfinished, target)
+            except BaseException:
+                os.unlink(unfinished)
+                raise
+        except OSError as error:
+            # A full disk does not say which file it was.
+            raise Error(f"{target} cannot be written: {error.strerror}", 1004, "AOE_ERROR_IO") from error
 
     def delete(self, name: str) -> None:
         (self._root / name).unlink(missing_ok=True)
@@ -132,9 +150,17 @@ class _Bucket:
         self._system = system
         self._root = root
 
+    def prepare(self) -> None:
+        self.write(_PROBE, b"")
+        self.delete(_PROBE)
+
     def names(self, below: str) -> List[str]:
         with self._told(below):
-            found = self._system.find(f"{self._root}/{below}")
+            try:
+                found = self._system.find(f"{self._root}/{below}")
+            except FileNotFoundError as error:
+                # A bucket that has nothing there is empty; this one is not there.
+                raise Error(f"{self._root}: {error}: create the bucket, or mend its name or AWS_ENDPOINT_URL") from error
         return sorted(str(path)[len(self._root) + 1 :] for path in found)
 
     def read(self, name: str) -> Optional[bytes]:
@@ -145,8 +171,11 @@ class _Bucket:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        with self._told(name):
-            self._system.pipe_file(f"{self._root}/{name}", content)
+        try:
+            with self._told(name):
+                self._system.pipe_file(f"{self._root}/{name}", content)
+        except FileNotFoundError as error:
+            raise Error(f"{self._root}: {error}: create the bucket, or mend its name or AWS_ENDPOINT_URL") from error
 
     def delete(self, name: str) -> None:
         try:
@@ -160,7 +189,7 @@ class _Bucket:
         """Says which object it was. Each store's client has exceptions of its own, for keys and connections that fail."""
         try:
             yield
-        except FileNotFoundError:
+        except (Error, FileNotFoundError):
             raise
         except Exception as error:
             raise Error(f"{self._root}/{name}: {type(error).__name__}: {error}") from error

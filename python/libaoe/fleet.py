@@ -312,7 +312,9 @@ def _run(words: List[str]) -> int:
     given = arguments("libaoe.fleet run", "Tunes one unit after the other, and joins them.").parse_args(words)
     store = open_store(given.bank)
     results = []
-    for unit, model in left(store, selected(given), given.resume):
+    units = left(store, selected(given), given.resume)
+    store.prepare()
+    for unit, model in units:
         results.append(stored(store, unit, *tune_file(unit, model)))
     return finish(store, results)
 

@@ -61,6 +61,7 @@ def _run(ray: Any, told: argparse.Namespace) -> int:
     url = absolute(told.bank)
     store = open_store(url)
     units = left(store, selected(told), told.resume)
+    store.prepare()
     _connect(ray, told.address)
     try:
         if told.backend != "simulator" and not ray.cluster_resources().get(_DEVICE):

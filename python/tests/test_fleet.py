@@ -191,6 +191,29 @@ def test_a_store_that_cannot_be_reached_is_named(bucket: str, monkeypatch: pytes
     assert told.startswith(f"[ERROR] {bucket}/bank/runs: ") and "redential" in told
 
 
+def test_a_store_that_takes_nothing_is_told_before_anything_is_tuned(
+    bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        nobody = server.getsockname()[1]
+    places = [("s3://no-such-bucket/bank", "create the bucket"), (str(tmp_path / "file"), "cannot be written"), ("/proc/bank", "cannot be written")]
+    for place, said in [*places, (f"s3://{bucket}/bank", f"127.0.0.1:{nobody}")]:
+        if place.startswith(f"s3://{bucket}"):
+            monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{nobody}")
+            monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+            import s3fs
+
+            s3fs.S3FileSystem.clear_instance_cache()
+        assert fleet.main(["run", str(SMALL), "--soc", "Ascend910B2", "--bank", place]) == 1
+        told = capsys.readouterr()
+        where = place[len("s3://") :] if "://" in place else place
+        assert told.err.startswith(f"[ERROR] {where}") and said in told.err and told.out == "", told
+    # Where it takes something, nothing stays of the trial.
+    open_store("bank").prepare()
+    assert not [path for path in Path("bank").rglob("*") if path.is_file()]
+
+
 def test_a_path_and_its_url_are_one_store(tmp_path: Path) -> None:
     open_store(str(tmp_path / "a b")).write("runs/x.tar", b"1")
     store = open_store(f"file://{tmp_path}/a%20b")

@@ -154,11 +154,13 @@ def test_a_unit_that_fails_is_told_and_the_others_are_joined(cluster: Any, tmp_p
     assert told.returncode == 1 and "broken.onnx for Ascend910B2, job 2: failed" in told.stdout, told.stdout + told.stderr
     assert told.stdout.endswith("1 units in the bank, 1 failed\n")
     # What cannot be stored is told in the words of the worker's own error.
-    command = [str(SMALL), "--soc", "Ascend910B2", "--job_type", "2", "--bank", str(tmp_path / "broken.onnx" / "bank")]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "runs").touch()
+    command = [str(SMALL), "--soc", "Ascend910B2", "--job_type", "2", "--bank", str(tmp_path / "other")]
     told = subprocess.run(
         [sys.executable, "-m", "libaoe.ray", *command, "--address", cluster.address], capture_output=True, text=True
     )
-    assert told.returncode == 1 and "failed: NotADirectoryError" in told.stdout, told.stdout + told.stderr
+    assert told.returncode == 1 and f"failed: Error: {tmp_path}/other/runs/small" in told.stdout, told.stdout + told.stderr
 
 
 @pytest.mark.parametrize("address", ["nohost", "127.0.0.1:1", "no.such.host.invalid:6379", "127.0.0.1:port", "ray://127.0.0.1:1"])
