@@ -56,6 +56,9 @@ def test_a_slurm_array_and_its_join_give_the_records_of_one_machine(tmp_path: Pa
     for task in range(1, PARTS + 1):
         told = run([str(FLEET / "slurm.sh")], folder, SLURM_ARRAY_TASK_ID=str(task), SLURM_ARRAY_TASK_COUNT=str(PARTS))
         assert f"shard {task}/{PARTS}: 1 of 2 models" in told
+    # Of an array that is started again for one task alone, the scheduler counts that one only.
+    told = run([str(FLEET / "slurm.sh")], folder, SLURM_ARRAY_TASK_ID=str(PARTS), SLURM_ARRAY_TASK_COUNT="1", PARTS=str(PARTS))
+    assert f"shard {PARTS}/{PARTS}: 1 of 2 models" in told
     run([str(FLEET / "join.sh")], folder)
     assert records(folder / "bank") == whole
 
