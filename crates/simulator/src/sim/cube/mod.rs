@@ -62,8 +62,6 @@ pub(super) struct Problem {
     padding: f64,
     /// One B serves all products: it is loaded once where it stays in L1.
     b_shared: bool,
-    /// Operands are plain matrices that TBE's kernel turns into fractals itself.
-    plain_operands: bool,
     /// The result is a plain matrix that fixpipe turns into rows.
     plain_result: bool,
     /// Tiles at the edge bring to L0 what is there: AscendC's kernels do, of others it is not public.
@@ -102,12 +100,22 @@ struct Traits {
     power: f64,
     /// Part of a tile's way out for which a single buffer of L0C keeps the cube waiting.
     l0_c_wait: f64,
-    /// Plain operands are priced as [`turned`] tells.
-    turns: bool,
+    operands: Operands,
+}
+
+/// What TBE's kernel of the 310P makes of its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operands {
+    /// Another kernel's: its pipes' times tell.
+    AsPriced,
+    /// Fractals.
+    Fractals,
+    /// Plain matrices that it turns: [`turned`].
+    Plain,
 }
 
 impl Traits {
-    const USUAL: Traits = Traits { a_load: 1.0, power: 8.0, l0_c_wait: 1.0, turns: false };
+    const USUAL: Traits = Traits { a_load: 1.0, power: 8.0, l0_c_wait: 1.0, operands: Operands::AsPriced };
 
     /// TBE's products on the 310P, machine and all: A's fractals are loaded one by one, and its pipes wait for each
     /// other more than elsewhere. Which of two tilings is the faster follows from these; the times themselves are
@@ -118,7 +126,12 @@ impl Traits {
         machine.transfer_cycles = c.transfer_cycles;
         machine.mmad_cycles = c.mmad_cycles;
         machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
-        Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200, turns: true }
+        Traits {
+            a_load: c.a_load_m200,
+            power: c.overlap_power_m200,
+            l0_c_wait: c.l0_c_wait_m200,
+            operands: Operands::Fractals,
+        }
     }
 }
 
@@ -232,7 +245,6 @@ impl Problem {
             b,
             padding: 1.0,
             b_shared: false,
-            plain_operands: false,
             plain_result: false,
             short_edges: false,
             operations: 2.0 * batch * m * k * n,
@@ -255,7 +267,8 @@ impl Problem {
     pub(super) fn stay_in_l2(&mut self) {
         self.footprint = 0.0;
         self.operands = [0.0; 2];
-        (self.plain_operands, self.plain_result) = (false, false);
+        self.traits.operands = Operands::AsPriced;
+        self.plain_result = false;
         self.matmul_v3 = None;
         self.quant = None;
         self.in_turns = 0.0;
@@ -283,7 +296,9 @@ impl Problem {
     /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.
     pub(super) fn turn_operands(&mut self) {
         self.two_cores = self.two_cores.map(|_| two_cores::PLAIN);
-        self.plain_operands = true;
+        if self.traits.operands == Operands::Fractals {
+            self.traits.operands = Operands::Plain;
+        }
     }
 
     /// Microseconds of the kernel as a whole, of whose pipes it is known that they would take `pipes_us`.
@@ -291,7 +306,7 @@ impl Problem {
         let results = self.batch * self.m * self.n;
         let beyond = (self.footprint - self.machine.l2_bytes).max(0.0);
         let least = mac_us.max(self.machine.least_us(beyond));
-        if self.plain_operands && self.traits.turns {
+        if self.traits.operands == Operands::Plain {
             let results_us = self.machine.missed_us(results * self.out_bytes);
             return turned::time_us(pipes_us, self.in_bytes, results_us).max(least);
         }

@@ -1,9 +1,9 @@
 //! TBE's products of plain matrices on the 310P, by their tilings from its repository.
 //!
-//! The constants of `Problem::traits` tell which of two tilings is the faster, and were fitted to order alone. The time is a share of
-//! what they give, and results on their way to device memory, which nothing hides: a least fit without that rate gives
-//! 149 GB/s, and 155 is what other products reach of this part's 204.8. Of operands of 16 bits the share is less by as
-//! much as the price of A, which goes by bytes, is too high where a kernel turns it element by element.
+//! The constants of `Traits::of_m200` tell which of two tilings is the faster, and were fitted to order alone. The time
+//! is a share of what they give, and results on their way to device memory, which nothing hides: a fit that is free to
+//! choose that rate has 152 GB/s, and 155 is what other products reach of this part's 204.8. Of operands of 16 bits the
+//! share is less, as the price of A goes by bytes, and the kernel turns it element by element.
 //!
 //! The three numbers are least absolute relative errors on the problems that fitting sees (`docs/simulator.md`), by hand:
 //! on those that it does not see they lower the mean error from 47 to 39 %. The order of tilings stays as it is.
