@@ -1,9 +1,10 @@
-"""coverage.py LCOV ROOT MISSED: how many lines of each part of the library were reached, of those that have code; the places of
-the others go to MISSED. Exit status 1 where a part has fewer than are asked.
+"""coverage.py ROOT MISSED LCOV...: how many lines of each part of the library were reached, of those that have code; the places of
+the others go to MISSED. A line is reached where one of LCOV says so. Exit status 1 where a part has fewer than are asked.
 
 coverage.py --programs BUILT: the programs of tests in what `cargo test --message-format=json` said, and the folders of their
 packages, by a tab."""
 
+import itertools
 import json
 import os
 import sys
@@ -21,10 +22,10 @@ PARTS = [
 ]
 
 
-def counts_of(lcov, root):
+def counts_of(lcovs, root):
     """The counts of lines, of each file below ROOT."""
     files, lines = {}, {}
-    for entry in open(lcov):
+    for entry in itertools.chain.from_iterable(map(open, lcovs)):
         if entry.startswith("SF:"):
             name = entry[3:].strip()
             lines = files.setdefault(name[len(root):], {}) if name.startswith(root) else {}
@@ -67,8 +68,8 @@ def main():
     if sys.argv[1] == "--programs":
         print("\n".join(programs(sys.argv[2])))
         return
-    lcov, root, missed = sys.argv[1:]
-    files = without_tests(counts_of(lcov, root), root)
+    root, missed, *lcovs = sys.argv[1:]
+    files = without_tests(counts_of(lcovs, root), root)
     short = []
     for part, places, asked in PARTS:
         inside = [lines for name, lines in files.items() if any(is_in(name, place) for place in places)]
