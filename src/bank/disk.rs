@@ -5,6 +5,7 @@ use crate::output_file::{Patience, check_directory, directory_of};
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use rustix::process::geteuid;
+use std::ffi::OsString;
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
@@ -15,6 +16,9 @@ const FILE_MODE: u32 = 0o640;
 
 /// Write permission of the group and of all others.
 const OTHERS_WRITE: u32 = 0o022;
+
+/// Write permission of all others.
+const ALL_WRITE: u32 = 0o002;
 
 /// All permissions of owner, group and others, without the bits that lend rights.
 const PERMISSIONS: u32 = 0o777;
@@ -69,9 +73,10 @@ impl Storage for Disk {
     fn target(&self, path: &Path) -> io::Result<PathBuf> {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
+            check_way(directory_of(&path))?;
             match std::fs::read_link(&path) {
                 Ok(next) => {
-                    check_link(&path)?;
+                    check_link(&path, OTHERS_WRITE)?;
                     path = directory_of(&path).join(next);
                 }
                 // It is there and no link, or it is not there.
@@ -159,6 +164,9 @@ impl Storage for Disk {
     }
 
     fn files(&self, directory: &Path) -> Vec<PathBuf> {
+        if self.target(directory).is_err() {
+            return Vec::new();
+        }
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path()).collect()
     }
@@ -168,18 +176,52 @@ impl Storage for Disk {
     }
 }
 
-/// Refuses a link that somebody else may have laid: in a directory that others write to, only the user's own links, the
-/// directory's owner's and root's are followed, as the kernel does where `protected_symlinks` is set and the sticky bit is.
-fn check_link(link: &Path) -> io::Result<()> {
+/// Refuses a link that somebody else may have laid: in a directory that has one of the permissions `by_others`, only the
+/// user's own links, the directory's owner's and root's are followed, as the kernel does where `protected_symlinks` is set and
+/// the sticky bit is.
+fn check_link(link: &Path, by_others: u32) -> io::Result<()> {
     let (data, directory) = (link.symlink_metadata()?, directory_of(link).metadata()?);
     let is_theirs = data.uid() != geteuid().as_raw() && data.uid() != directory.uid() && data.uid() != 0;
-    if data.is_symlink() && is_theirs && directory.mode() & OTHERS_WRITE != 0 {
+    if data.is_symlink() && is_theirs && directory.mode() & by_others != 0 {
         let reason = format!(
             "{} is a link of user {}'s in a directory that others may write; it is not followed: remove it",
             link.display(),
             data.uid()
         );
         return Err(io::Error::new(ErrorKind::PermissionDenied, reason));
+    }
+    Ok(())
+}
+
+/// Refuses a way to a directory that goes by such a link. A group's own links are followed: who shares a directory may say
+/// where it lies.
+fn check_way(directory: &Path) -> io::Result<()> {
+    let mut links = 0;
+    let mut ahead: Vec<OsString> = Vec::new();
+    let lie_ahead = |ahead: &mut Vec<OsString>, path: &Path| {
+        ahead.extend(path.components().rev().map(|part| part.as_os_str().to_owned()));
+    };
+    lie_ahead(&mut ahead, &std::path::absolute(directory)?);
+    // Without a link on it.
+    let mut way = PathBuf::new();
+    while let Some(part) = ahead.pop() {
+        if part == "." {
+            continue;
+        }
+        if part == ".." {
+            way.pop();
+            continue;
+        }
+        way.push(part);
+        // What is not there, or not to be looked at, is no link to anywhere; whoever opens it finds that out.
+        let Ok(next) = std::fs::read_link(&way) else { continue };
+        check_link(&way, ALL_WRITE)?;
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        way.pop();
+        lie_ahead(&mut ahead, &next);
     }
     Ok(())
 }

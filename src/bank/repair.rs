@@ -9,9 +9,9 @@ use super::file_name::{FileName, refused};
 use super::inspect::{Ours, Part, Record, broken_rule, shapes, stopping_rule, written_here};
 use super::side::Side;
 use super::storage::Storage;
-use super::transaction::{Old, Role, Transaction};
+use super::transaction::{Old, Role, Transaction, clear_abandoned};
 use super::unified;
-use super::whole::set_aside_as;
+use super::whole::{clear_abandoned_copy, set_aside_as};
 use crate::output_file::{Patience, directory_of};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Directories, one in the other, below which CANN installs its own banks.
 const INSTALLED: [&str; 3] = ["built-in", "data", "op"];
+
+/// What a copy of a file as it was before is called.
+const SET_ASIDE: &str = "before-repair";
 
 /// Damaged lines that are named one by one.
 const MOST_NAMED: usize = 10;
@@ -119,7 +122,12 @@ impl<'a> Place<'a> {
             return Err(refused(self.path, "is one that CANN installed; it is only read".into()));
         }
         let (found, _) = judge(&self.read()?.unwrap_or_default())?;
-        if rehearse || found.taken.is_empty() {
+        if rehearse {
+            return Ok(found);
+        }
+        if found.taken.is_empty() {
+            clear_abandoned(self.disk, &self.target);
+            clear_abandoned_copy(SET_ASIDE, self.disk, &self.target);
             return Ok(found);
         }
         let mut transaction = Transaction::begin(self.disk, directory_of(&self.target))?;
@@ -129,7 +137,7 @@ impl<'a> Place<'a> {
         let (mut repaired, stays) = judge(old.content())?;
         repaired.warnings.extend(transaction.warning());
         if !repaired.taken.is_empty() {
-            let copy = set_aside_as("before-repair", self.disk, &self.target, old.content(), &mut transaction)?;
+            let copy = set_aside_as(SET_ASIDE, self.disk, &self.target, old.content(), &mut transaction)?;
             repaired.copy = Some(copy);
             transaction.stage(Role::Bank, &self.absolute, &[&stays], old)?;
             transaction.commit()?;

@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 /// What ends the name of the directory with the trials of a bank file.
 pub const TRIALS: &str = ".trials";
+/// What ends the name of a file with trials.
+const ENDING: &str = ".jsonl.gz";
 /// Trials that are kept of one workload on one backend.
 pub const MOST_TRIALS: usize = 4096;
 
@@ -106,6 +108,7 @@ impl TrialStore {
         let content = render(&head, &kept).map_err(failed)?;
         let transaction = Transaction::begin(&*self.storage, &self.directory)?;
         let directory = directory_of(&path);
+        self.storage.target(directory).map_err(|e| Error::directory("write to", directory, e))?;
         if !self.storage.is_directory(directory) {
             self.storage.make_directory(directory).map_err(|e| Error::directory("create", directory, e))?;
         }
@@ -115,7 +118,9 @@ impl TrialStore {
     /// Removes all trials kept for an operator file: they make room for records, without which they are worth nothing.
     /// Answers whether there were any.
     pub fn give_up(&self, file: &str) -> bool {
-        let kept = self.storage.files(&self.place(file));
+        let mut kept = self.storage.files(&self.place(file));
+        // Nothing else, wherever a link leads.
+        kept.retain(|path| path.to_str().is_some_and(|path| path.ends_with(ENDING)));
         let removed = kept.iter().filter(|path| self.storage.remove(path).is_ok()).count();
         if removed > 0 {
             log::warn!("{removed} files of earlier trials beside {file} were removed, to make room for its records");
@@ -147,7 +152,7 @@ impl TrialStore {
         let name = form.file_name(form.op_type(workload), &self.soc);
         let text = json::to_sorted_text(&canonical_json(workload));
         let digest = hash::digest(format!("{backend} {text}").as_bytes());
-        self.place(&name).join(format!("{digest:016x}.jsonl.gz"))
+        self.place(&name).join(format!("{digest:016x}{ENDING}"))
     }
 }
 

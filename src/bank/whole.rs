@@ -2,7 +2,7 @@
 
 use super::lines::{Finding, Lines, sentences};
 use super::storage::{self, Storage};
-use super::transaction::{Old, Role, Transaction};
+use super::transaction::{Old, Role, Transaction, clear_abandoned};
 use crate::output_file::directory_of;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -149,7 +149,7 @@ pub fn set_aside_as(
     transaction: &mut Transaction<'_>,
 ) -> Result<PathBuf> {
     for n in 1..=MOST_COPIES {
-        let copy = storage::sibling(path, "", &format!(".{word}-{n}"));
+        let copy = copy_of(path, word, n);
         match storage.read(&copy) {
             Ok(None) => transaction.stage_copy(path, &copy, content)?,
             Ok(Some(existing)) if existing == content => {}
@@ -160,4 +160,16 @@ pub fn set_aside_as(
     }
     let reason = format!("{MOST_COPIES} copies ({word}) lie beside it already");
     Err(Error::Bank { path: path.to_owned(), line: None, reason })
+}
+
+/// Removes what a writer that was killed left of such a copy; the next copy has its name.
+pub fn clear_abandoned_copy(word: &str, storage: &dyn Storage, path: &Path) {
+    let mut copies = (1..=MOST_COPIES).map(|n| copy_of(path, word, n));
+    if let Some(next) = copies.find(|copy| matches!(storage.identity(copy), Ok(None))) {
+        clear_abandoned(storage, &next);
+    }
+}
+
+fn copy_of(path: &Path, word: &str, n: u32) -> PathBuf {
+    storage::sibling(path, "", &format!(".{word}-{n}"))
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod bank;
+mod closed;
 mod llm;
 mod model;
 mod pages;

@@ -138,7 +138,7 @@ fn whatever_hinders_a_save_from_its_start_is_named_by_the_check() {
     }
 }
 
-fn paths_in(directory: &Path) -> BankPaths {
+pub(super) fn paths_in(directory: &Path) -> BankPaths {
     BankPaths { custom: directory.to_owned(), also_read: vec![] }
 }
 
@@ -297,7 +297,7 @@ fn many_writers_lose_nothing() {
 }
 
 /// Lets a link belong to somebody else, which only root can do; `false` where the test cannot.
-fn give_away(link: &Path) -> bool {
+pub(super) fn give_away(link: &Path) -> bool {
     rustix::process::geteuid().is_root() && std::os::unix::fs::lchown(link, Some(65_534), None).is_ok()
 }
 

@@ -9,6 +9,7 @@ mod document;
 mod faults;
 mod foreign;
 mod format;
+mod links;
 pub mod memory;
 pub mod merge;
 mod merge_whole;

@@ -55,6 +55,22 @@ fn a_good_file_is_left_without_a_trace() {
 }
 
 #[test]
+fn what_a_killed_repair_left_goes_with_the_next_one_though_nothing_is_taken_out() {
+    let place = Place::new();
+    place.file(NAME, lines(&[record()]));
+    let copy = format!("{NAME}.before-repair-1");
+    place.file(&copy, lines(&[broken()]));
+    let left = [format!(".{NAME}.tmp"), format!(".{NAME}.before-repair-2.tmp")];
+    for name in &left {
+        place.file(name, "half of a li");
+    }
+    place.run(&["repair", "--dry-run", NAME]).says(0, &[]);
+    assert!(left.iter().all(|name| place.path(name).exists()), "a rehearsal removes nothing");
+    place.run(&["repair", NAME]).says(0, &["0 records taken out"]);
+    assert_eq!(names(&place), [".aoe", NAME, &copy]);
+}
+
+#[test]
 fn a_file_with_an_error_is_named_and_does_not_keep_the_others_of_its_folder() {
     let place = Place::new();
     let (no_core, unknown) = (NAME.replace("B2_24", "B2_0"), NAME.replace("Ascend910B2", "Ascend000"));

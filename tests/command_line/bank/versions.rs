@@ -50,6 +50,25 @@ fn banks_of_every_version_are_read_whole_and_merged_without_a_loss() {
     }
 }
 
+/// The test above sees what a version could no longer read.
+#[test]
+fn a_bank_of_a_version_that_is_not_read_whole_is_found_out() {
+    for version in versions() {
+        let place = Place::new();
+        copy(&version.join("bank"), &place.path("old"));
+        let files = place.run(&["verify", "old", "--strict"]).says(0, &[]).stdout;
+        let files: Vec<_> = files.lines().filter_map(|line| line.split_once(" judged: ")).collect();
+        for (said, _) in files {
+            let path = place.path(said.split_once(": ").map_or(said, |(file, _)| file));
+            let whole = std::fs::read(&path).unwrap();
+            std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+            let verified = place.run(&["verify", "old", "--strict"]);
+            assert_ne!(verified.status, Some(0), "{said}: {verified:#?}");
+            std::fs::write(&path, whole).unwrap();
+        }
+    }
+}
+
 #[test]
 fn results_of_every_version_make_a_page_and_are_compared() {
     for version in versions() {
