@@ -148,13 +148,17 @@ fn group(rows: &[Priced], key: impl Fn(&Row) -> Option<String>) {
     }
 }
 
+/// Predicted busy shares, in the order of [`PIPES`].
+fn shares(prediction: &Prediction) -> [f64; 6] {
+    let p = prediction.pipes;
+    [p.mac, p.mte1, p.mte2, p.fixpipe, p.vec, p.mte3]
+}
+
 /// Mean absolute difference of busy shares, over the pipes that the core has.
 fn pipes(rows: &[Priced]) {
     let mut differences: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for (row, prediction) in rows.iter().filter(|(row, _)| row.measured_us > LONG_US) {
-        let p = prediction.pipes;
-        let shares = [p.mac, p.mte1, p.mte2, p.fixpipe, p.vec, p.mte3];
-        for ((name, measured), share) in PIPES.into_iter().zip(row.pipes.unwrap_or_default()).zip(shares) {
+        for ((name, measured), share) in PIPES.into_iter().zip(row.pipes.unwrap_or_default()).zip(shares(prediction)) {
             if let Some(measured) = measured {
                 differences.entry(name).or_default().push((measured - share).abs());
             }
@@ -208,14 +212,18 @@ fn networks(rows: &[Priced]) {
 }
 
 fn write(set: &str, rows: &[Priced], out: &Path) -> Result<(), String> {
-    let mut table = String::from("id\top\tclass\theld_out\tmeasured_us\tpredicted_us\tbound\n");
+    let mut table = format!("id\top\tclass\theld_out\tmeasured_us\tpredicted_us\tbound\t{}\n", PIPES.join("\t"));
     for (row, p) in rows {
         let (id, op, class) = (&row.id, &row.op, row.class.name());
-        let _ = writeln!(
+        let _ = write!(
             table,
             "{id}\t{op}\t{class}\t{}\t{}\t{:.4}\t{:?}",
             row.held_out, row.measured_us, p.time_us, p.bound
         );
+        for share in shares(p) {
+            let _ = write!(table, "\t{share:.4}");
+        }
+        table.push('\n');
     }
     let points: Vec<(&Row, f64)> = rows.iter().map(|(row, p)| (*row, p.time_us)).collect();
     for (name, text) in [(format!("{set}.tsv"), table), (format!("{set}.svg"), plot::scatter(set, &points))] {
