@@ -184,26 +184,12 @@ fn depth(attrs: &Attrs, volume: bool, [input, output]: [u64; 2], kernel: u64) ->
 fn conv(kind: ConvKind, attrs: &Attrs, depth: Option<Depth>) -> Conv {
     let Attrs { stride, dilation, pads, .. } = attrs;
     Conv {
-        kind,
-        batch: 1,
-        cin: 1,
-        hi: 1,
-        wi: 1,
-        cout: 1,
-        ho: 1,
-        wo: 1,
-        kh: 1,
-        kw: 1,
         stride: [stride[1], stride[2]],
         pads: [pads[0], pads[1], pads[2], pads[3]],
         dilation: *dilation,
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
-        bias: false,
         format: if depth.is_some() { Format::Ndc1hwc0 } else { Format::Nc1hwc0 },
-        hf32: false,
         depth,
+        ..Conv::image(kind, 1, [1, 1], 1, 1)
     }
 }
 

@@ -18,26 +18,9 @@ fn soc() -> Soc {
 /// The gradient of the page's vector: fp16, dy 1x64x56x56, x 56x56, 64 channels, 3x3, pads 1.
 fn gradient() -> Conv {
     Conv {
-        kind: ConvKind::BackpropFilter,
-        batch: 1,
-        cin: 64,
-        hi: 56,
-        wi: 56,
-        cout: 64,
-        ho: 56,
-        wo: 56,
-        kh: 3,
-        kw: 3,
-        stride: [1, 1],
-        pads: [1; 4],
-        dilation: [1, 1],
-        groups: 1,
-        dtype: DataType::Float16,
         out_dtype: DataType::Float,
-        bias: false,
         format: Format::Nc1hwc0,
-        hf32: false,
-        depth: None,
+        ..Conv::image(ConvKind::BackpropFilter, 1, [64, 64], 56, 3)
     }
 }
 

@@ -134,28 +134,7 @@ mod tests {
     #[test]
     fn a_convolution_is_made_again_of_its_extents() {
         let all: Vec<u64> = (2..20).collect();
-        let like = Conv {
-            kind: ConvKind::Forward,
-            batch: 1,
-            cin: 1,
-            hi: 1,
-            wi: 1,
-            cout: 1,
-            ho: 1,
-            wo: 1,
-            kh: 1,
-            kw: 1,
-            stride: [1; 2],
-            pads: [1; 4],
-            dilation: [1; 2],
-            groups: 1,
-            dtype: DataType::Float16,
-            out_dtype: DataType::Float16,
-            bias: true,
-            format: Format::Nchw,
-            hf32: true,
-            depth: None,
-        };
+        let like = Conv { bias: true, hf32: true, ..Conv::image(ConvKind::Forward, 1, [1, 1], 1, 1) };
         let made = of_extents(&like, &all).unwrap();
         assert_eq!(extents(&made).to_vec(), all);
         assert!(made.bias && made.hf32);

@@ -133,26 +133,11 @@ mod tests {
     fn a_volume_is_made_again_of_its_extents() {
         let all: Vec<u64> = (2..27).collect();
         let like = Conv {
-            kind: ConvKind::Forward,
-            batch: 1,
-            cin: 1,
-            hi: 1,
-            wi: 1,
-            cout: 1,
-            ho: 1,
-            wo: 1,
-            kh: 1,
-            kw: 1,
-            stride: [1; 2],
-            pads: [1; 4],
-            dilation: [1; 2],
-            groups: 1,
             dtype: DataType::Bfloat16,
             out_dtype: DataType::Bfloat16,
             bias: true,
             format: Format::Ndc1hwc0,
-            hf32: false,
-            depth: None,
+            ..Conv::image(ConvKind::Forward, 1, [1, 1], 1, 1)
         };
         let made = of_extents(&like, &all).unwrap();
         assert_eq!(extents(&made).unwrap().to_vec(), all);

@@ -143,26 +143,12 @@ mod tests {
         };
         assert_eq!(shapes(&Workload::Vector(vector)), "2 of 8x4 float16, scalar float16 -> 8x4 float16");
         let conv = Conv {
-            kind: ConvKind::Forward,
-            batch: 1,
-            cin: 64,
-            hi: 56,
-            wi: 56,
-            cout: 128,
             ho: 28,
             wo: 28,
-            kh: 3,
-            kw: 3,
             stride: [2, 2],
-            pads: [1; 4],
-            dilation: [1; 2],
-            groups: 1,
-            dtype: DataType::Float16,
-            out_dtype: DataType::Float16,
             bias: true,
             format: Format::Nc1hwc0,
-            hf32: false,
-            depth: None,
+            ..Conv::image(ConvKind::Forward, 1, [64, 128], 56, 3)
         };
         let both = Workload::Fused(vec![Workload::Conv(conv), Workload::MatMul(product)]);
         assert_eq!(shapes(&both), "1x64x56x56 * 128x3x3 -> 28x28 float16 s2x2 bias + 128x1024x4096 float16 tB B:NZ");

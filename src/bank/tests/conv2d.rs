@@ -9,28 +9,7 @@ use serde_json::json;
 
 /// 56 x 56 pixels, 3 x 3 kernels, 64 to 128 channels.
 pub fn image(batch: u64) -> Conv {
-    Conv {
-        kind: ConvKind::Forward,
-        batch,
-        cin: 64,
-        hi: 56,
-        wi: 56,
-        cout: 128,
-        ho: 56,
-        wo: 56,
-        kh: 3,
-        kw: 3,
-        stride: [1, 1],
-        pads: [1, 1, 1, 1],
-        dilation: [1, 1],
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
-        bias: true,
-        format: Format::Nchw,
-        hf32: false,
-        depth: None,
-    }
+    Conv { bias: true, ..Conv::image(ConvKind::Forward, batch, [64, 128], 56, 3) }
 }
 
 /// Pixels in a row: 4 images by 7 parts of an image, channels whole; all buffers but L0C's double.

@@ -16,26 +16,12 @@ use std::sync::Arc;
 /// 2 volumes of 8 planes of 28 x 28 pixels, 64 to 128 channels, 3 x 3 x 3 taps.
 fn volume() -> Conv {
     Conv {
-        kind: ConvKind::Forward,
-        batch: 2 * 8,
-        cin: 64 * 3,
-        hi: 28,
-        wi: 28,
-        cout: 128,
-        ho: 28,
-        wo: 28,
-        kh: 3,
-        kw: 3,
-        stride: [1, 1],
-        pads: [1; 4],
-        dilation: [1, 1],
-        groups: 1,
         dtype: DataType::Bfloat16,
         out_dtype: DataType::Bfloat16,
         bias: true,
         format: Format::Ndc1hwc0,
-        hf32: false,
         depth: Some(Depth { input: 8, output: 8, kernel: 3, stride: 1, pads: [1, 1], dilation: 1 }),
+        ..Conv::image(ConvKind::Forward, 2 * 8, [64 * 3, 128], 28, 3)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every tiling of the space is a record that can be written, and the default is one of them.
 
 use crate::bank::Writable;
-use crate::graph::{DataType, Format};
+use crate::graph::Format;
 use crate::search::Domain;
 use crate::soc::Soc;
 use crate::space::{OperatorSpace, carried_over, default_origin, default_policy};
@@ -17,26 +17,15 @@ fn volume([batch, cin, cout]: [u64; 3], [d, h, w]: [u64; 3], kernel: u64, stride
     let out = |size: u64| size.div_ceil(stride);
     let depth = Depth { input: d, output: out(d), kernel, stride, pads: [kernel / 2, kernel / 2], dilation: 1 };
     Conv {
-        kind: ConvKind::Forward,
-        batch: batch * depth.output,
-        cin: cin * kernel,
         hi: h,
         wi: w,
-        cout,
         ho: out(h),
         wo: out(w),
-        kh: kernel,
-        kw: kernel,
         stride: [stride; 2],
-        pads: [kernel / 2; 4],
-        dilation: [1; 2],
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
         bias,
         format: Format::Ndc1hwc0,
-        hf32: false,
         depth: Some(depth),
+        ..Conv::image(ConvKind::Forward, batch * depth.output, [cin * kernel, cout], h, kernel)
     }
 }
 

@@ -279,7 +279,7 @@ pub(super) fn workload(info: &Dict) -> Result<Workload, Reason> {
         groups,
         dtype: data_type(info, "A_dtype")?,
         out_dtype: data_type(info, "C_dtype")?,
-        ..none()
+        ..of_blocks()
     };
     let [batch, co1, ho, wo, _] = a?;
     let conv = match text(info, "op_type")? {
@@ -326,7 +326,7 @@ fn of_forward(info: &Dict) -> Result<Workload, Reason> {
         dtype: data_type(info, "fm_dtype")?,
         out_dtype: data_type(info, "result_dtype")?,
         bias,
-        ..none()
+        ..of_blocks()
     };
     check(&conv)?;
     match text(info, "fusion_type")? {
@@ -353,29 +353,9 @@ fn wide(blocks: u64) -> Result<u64, Reason> {
     blocks.checked_mul(C0).ok_or_else(|| format!("{blocks} blocks of channels overflow"))
 }
 
-fn none() -> Conv {
-    Conv {
-        kind: ConvKind::Forward,
-        batch: 1,
-        cin: 1,
-        hi: 1,
-        wi: 1,
-        cout: 1,
-        ho: 1,
-        wo: 1,
-        kh: 1,
-        kw: 1,
-        stride: [1, 1],
-        pads: [0; 4],
-        dilation: [1, 1],
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
-        bias: false,
-        format: Format::Nc1hwc0,
-        hf32: false,
-        depth: None,
-    }
+/// What all convolutions that TBE is asked for have alike; the rest is overwritten.
+fn of_blocks() -> Conv {
+    Conv { format: Format::Nc1hwc0, ..Conv::image(ConvKind::Forward, 1, [1, 1], 1, 1) }
 }
 
 fn sizes<const N: usize>(info: &Dict, name: &str) -> Result<[u64; N], Reason> {

@@ -108,6 +108,33 @@ pub struct Conv {
 }
 
 impl Conv {
+    /// A convolution of so many square images by square filters at stride 1, which keeps their size: float16, `NCHW`, without
+    /// bias. A caller adds what differs: `Conv { bias: true, ..Conv::image(..) }`.
+    pub const fn image(kind: ConvKind, batch: u64, [cin, cout]: [u64; 2], side: u64, taps: u64) -> Conv {
+        Conv {
+            kind,
+            batch,
+            cin,
+            hi: side,
+            wi: side,
+            cout,
+            ho: side,
+            wo: side,
+            kh: taps,
+            kw: taps,
+            stride: [1; 2],
+            pads: [taps / 2; 4],
+            dilation: [1; 2],
+            groups: 1,
+            dtype: DataType::Float16,
+            out_dtype: DataType::Float16,
+            bias: false,
+            format: Format::Nchw,
+            hf32: false,
+            depth: None,
+        }
+    }
+
     /// Ascend operator type.
     pub const fn op_type(&self) -> &'static str {
         if self.is_volume() { self.kind.of_volumes() } else { self.kind.of_images() }
@@ -197,35 +224,6 @@ impl Conv {
             out_dtype: self.out_dtype,
             bias: self.bias,
             hf32: self.hf32,
-        }
-    }
-}
-
-#[cfg(test)]
-impl Conv {
-    /// A convolution of so many square images by square filters at stride 1, which keeps their size, for tests.
-    pub(crate) fn image(kind: ConvKind, batch: u64, [cin, cout]: [u64; 2], side: u64, taps: u64) -> Conv {
-        Conv {
-            kind,
-            batch,
-            cin,
-            hi: side,
-            wi: side,
-            cout,
-            ho: side,
-            wo: side,
-            kh: taps,
-            kw: taps,
-            stride: [1; 2],
-            pads: [taps / 2; 4],
-            dilation: [1; 2],
-            groups: 1,
-            dtype: DataType::Float16,
-            out_dtype: DataType::Float16,
-            bias: false,
-            format: Format::Nchw,
-            hf32: false,
-            depth: None,
         }
     }
 }

@@ -80,26 +80,10 @@ fn forward() -> std::result::Result<Trial, String> {
 fn convolution(kind: ConvKind, extent: &Extent) -> std::result::Result<Trial, String> {
     let is_filter = kind == ConvKind::BackpropFilter;
     let convolution = Conv {
-        kind,
-        batch: 1,
-        cin: 64,
-        hi: 56,
-        wi: 56,
-        cout: 128,
-        ho: 56,
-        wo: 56,
-        kh: 3,
-        kw: 3,
-        stride: [1; 2],
-        pads: [1; 4],
-        dilation: [1; 2],
-        groups: 1,
-        dtype: DataType::Float16,
         out_dtype: if is_filter { DataType::Float } else { DataType::Float16 },
         bias: kind == ConvKind::Forward,
         format: Format::Nc1hwc0,
-        hf32: false,
-        depth: None,
+        ..Conv::image(kind, 1, [64, 128], 56, 3)
     };
     let schedule = Schedule::Cube(tbe::conv2d::schedule(&on_one_core(extent), &convolution)?);
     Ok(Trial { workload: Workload::Conv(convolution), schedule, graph: None })

@@ -1,7 +1,7 @@
 //! The convolutions of volumes that a machine is tried with, and their records.
 
 use super::templates::Trial;
-use crate::graph::{DataType, Format};
+use crate::graph::Format;
 use crate::soc::{Arch, Soc};
 use crate::tiling::Platform;
 use crate::tiling::conv3d_v2::{self, OP_TYPE, Problem, Record};
@@ -10,28 +10,13 @@ use crate::workload::{Conv, ConvKind, Depth, Schedule, Workload};
 /// A convolution of one image without bias: its channels, the sides of the image, filters and the side of their kernel,
 /// with as much padding that the result is as large as the image.
 fn volume(cin: u64, [depth, height, width]: [u64; 3], cout: u64, kernel: u64) -> Conv {
-    let (dtype, pad) = (DataType::Float16, kernel / 2);
+    let pad = kernel / 2;
     Conv {
-        kind: ConvKind::Forward,
-        batch: depth,
-        cin: cin * kernel,
         hi: height,
-        wi: width,
-        cout,
         ho: height,
-        wo: width,
-        kh: kernel,
-        kw: kernel,
-        stride: [1, 1],
-        pads: [pad; 4],
-        dilation: [1, 1],
-        groups: 1,
-        dtype,
-        out_dtype: dtype,
-        bias: false,
         format: Format::Ndc1hwc0,
-        hf32: false,
         depth: Some(Depth { input: depth, output: depth, kernel, stride: 1, pads: [pad; 2], dilation: 1 }),
+        ..Conv::image(ConvKind::Forward, depth, [cin * kernel, cout], width, kernel)
     }
 }
 

@@ -168,29 +168,16 @@ fn batched_products_are_measured_as_cann_runs_them_and_each_is_told_apart() {
 
 /// A convolution of volumes with odd sizes, a stride and pads.
 fn volume(bias: bool) -> Conv {
-    let dtype = DataType::Float16;
     let depth = Depth { input: 5, output: 3, kernel: 3, stride: 2, pads: [1, 1], dilation: 1 };
     Conv {
-        kind: ConvKind::Forward,
-        batch: 2 * 3,
-        cin: 20 * 3,
         hi: 6,
         wi: 7,
-        cout: 18,
-        ho: 6,
-        wo: 6,
-        kh: 3,
         kw: 2,
-        stride: [1, 1],
         pads: [1, 1, 0, 0],
-        dilation: [1, 1],
-        groups: 1,
-        dtype,
-        out_dtype: dtype,
         bias,
         format: Format::Ndc1hwc0,
-        hf32: false,
         depth: Some(depth),
+        ..Conv::image(ConvKind::Forward, 2 * 3, [20 * 3, 18], 6, 3)
     }
 }
 

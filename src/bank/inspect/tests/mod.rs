@@ -6,7 +6,7 @@ mod merged;
 mod told;
 mod work;
 
-use crate::graph::{DataType, Format};
+use crate::graph::Format;
 use crate::workload::{Conv, ConvKind, Depth};
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -14,26 +14,14 @@ use tempfile::TempDir;
 /// A convolution whose sizes all differ.
 fn image() -> Conv {
     Conv {
-        kind: ConvKind::Forward,
-        batch: 2,
-        cin: 48,
-        hi: 56,
         wi: 40,
-        cout: 128,
         ho: 28,
         wo: 20,
-        kh: 3,
         kw: 5,
         stride: [2, 4],
         pads: [1, 6, 7, 9],
         dilation: [8, 10],
-        groups: 1,
-        dtype: DataType::Float16,
-        out_dtype: DataType::Float16,
-        bias: false,
-        format: Format::Nchw,
-        hf32: false,
-        depth: None,
+        ..Conv::image(ConvKind::Forward, 2, [48, 128], 56, 3)
     }
 }
 

@@ -11,26 +11,9 @@ fn soc() -> Soc {
 /// 56 x 56 pixels, 64 channels to 64, 3 x 3 kernels: the page's vector is its gradient.
 pub(super) fn image(kind: ConvKind) -> Conv {
     Conv {
-        kind,
-        batch: 1,
-        cin: 64,
-        hi: 56,
-        wi: 56,
-        cout: 64,
-        ho: 56,
-        wo: 56,
-        kh: 3,
-        kw: 3,
-        stride: [1, 1],
-        pads: [1, 1, 1, 1],
-        dilation: [1, 1],
-        groups: 1,
-        dtype: DataType::Float16,
         out_dtype: if kind == ConvKind::BackpropFilter { DataType::Float } else { DataType::Float16 },
-        bias: false,
         format: Format::Nc1hwc0,
-        hf32: false,
-        depth: None,
+        ..Conv::image(kind, 1, [64, 64], 56, 3)
     }
 }
 
