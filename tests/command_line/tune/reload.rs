@@ -264,7 +264,7 @@ fn the_state_of_another_model_or_soc_is_refused_and_left_alone() {
 #[test]
 fn there_must_be_something_to_go_on_with() {
     let place = Place::new();
-    let model = network(&place, BLOCKS);
+    let model = network(&place, 2);
     tune(&place, &model, &["--reload"]).expect(2, &["reload", "no interrupted subgraph tuning"]);
     std::fs::create_dir(place.path("job")).unwrap();
     tune(&place, &model, &["--reload=job"]).expect(2, &["reload", "job", "no interrupted subgraph tuning"]);
@@ -276,7 +276,7 @@ fn there_must_be_something_to_go_on_with() {
 #[test]
 fn a_workspace_that_cannot_be_written_is_told_of_before_anything_is_tuned() {
     let place = Place::new();
-    let model = network(&place, BLOCKS);
+    let model = network(&place, 2);
     std::fs::write(place.path("work/aoe_workspace"), "").unwrap();
     tune(&place, &model, &[]).expect(1, &["EG0010", "aoe_workspace"]);
     assert!(!place.path("bank/ascend310p3_l2cache_aoe.json").exists());

@@ -111,12 +111,14 @@ impl Tensor {
                     }
                     content.repeat((h * w) as usize)
                 };
-                (0..blocks).flat_map(block_of).collect::<Vec<u8>>().repeat(d as usize)
+                (0..blocks).map(block_of).collect::<Vec<_>>().concat().repeat(d as usize)
             }
             (_, [stack @ .., rows, columns]) => {
                 let varying = if axis == 0 { *rows } else { *columns };
                 let matrices = 0..stack.iter().product::<u64>();
-                matrices.flat_map(|at| self.matrix([*rows, *columns], axis, at * varying, &value)).collect()
+                // Copied whole: byte by byte, a large operand takes seconds without optimisation.
+                let matrix = |at: u64| self.matrix([*rows, *columns], axis, at * varying, &value);
+                matrices.map(matrix).collect::<Vec<_>>().concat()
             }
             (_, shape) => (0..shape.iter().product()).flat_map(value).collect(),
         }
@@ -141,16 +143,18 @@ impl Tensor {
         let line: Vec<u8> = (first..first + if axis == 0 { rows } else { columns }).flat_map(value).collect();
         if self.format != Format::FractalNz {
             return match axis {
-                0 => line.chunks_exact(size).flat_map(|value| value.repeat(columns as usize)).collect(),
+                0 => line.chunks_exact(size).map(|value| value.repeat(columns as usize)).collect::<Vec<_>>().concat(),
                 _ => line.repeat(rows as usize),
             };
         }
         let (c0, height) = (self.block(), rows.next_multiple_of(ROWS));
         let mut content = vec![0; (columns.next_multiple_of(c0) * height) as usize * size];
-        for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
-            let place = (column / c0 * height + row) * c0 + column % c0;
-            let (at, from) = (place as usize * size, (if axis == 0 { row } else { column }) as usize * size);
-            content[at..at + size].copy_from_slice(&line[from..from + size]);
+        for row in 0..rows {
+            for column in 0..columns {
+                let place = (column / c0 * height + row) * c0 + column % c0;
+                let (at, from) = (place as usize * size, (if axis == 0 { row } else { column }) as usize * size);
+                content[at..at + size].copy_from_slice(&line[from..from + size]);
+            }
         }
         content
     }
