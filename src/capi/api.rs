@@ -1,5 +1,9 @@
 //! All exports in one table, for programs that look up one symbol only.
 
+use super::attributes::{
+    AoeGraphSetAttrBool, AoeGraphSetAttrDataType, AoeGraphSetAttrFloat, AoeGraphSetAttrFloats, AoeGraphSetAttrInt,
+    AoeGraphSetAttrInts, AoeGraphSetAttrString,
+};
 use super::backend::{AoeBackend, AoeRegisterBackend};
 use super::bank::{AoeBank, AoeBankClose, AoeBankMerge, AoeBankMerged, AoeBankOpen, AoeBankQuery};
 use super::callback::{AoeLogCallback, AoeProgressCallback, AoeSetLogCallback, AoeSetProgressCallback};
@@ -8,9 +12,7 @@ use super::error::{AoeGetLastError, AoeGetStatusName, AoeStatus};
 use super::graph::{
     AoeGraph, AoeGraphAddConst, AoeGraphAddEdge, AoeGraphAddInput, AoeGraphAddNode, AoeGraphAddOutput, AoeGraphCreate,
     AoeGraphDestroy, AoeGraphFindNode, AoeGraphGetNodeAttrString, AoeGraphGetNodeCount, AoeGraphLoadFile,
-    AoeGraphLoadMemory, AoeGraphSaveFile, AoeGraphSetAttrBool, AoeGraphSetAttrDataType, AoeGraphSetAttrFloat,
-    AoeGraphSetAttrFloats, AoeGraphSetAttrInt, AoeGraphSetAttrInts, AoeGraphSetAttrString, AoeGraphSetOutputDesc,
-    AoeNodeId,
+    AoeGraphLoadMemory, AoeGraphSaveFile, AoeGraphSetOutputDesc, AoeNodeId,
 };
 use super::option::AoeOption;
 use super::search::{

@@ -4,9 +4,9 @@ use super::convert::{TextOut, array, options, out, reference, reference_mut, ten
 use super::error::AoeStatus;
 use super::guard::{guard, guard_destroy};
 use super::option::{AoeOption, pairs};
-use super::tensor::{AoeDataType, AoeTensor};
+use super::tensor::AoeTensor;
 use crate::frontend;
-use crate::graph::{Attr, CONST, Constant, DATA, DataType, Graph, Node, NodeId, Port, TensorDesc, Weight};
+use crate::graph::{Attr, CONST, Constant, DATA, Graph, Node, NodeId, Port, TensorDesc, Weight};
 use crate::session::inputs::model_options;
 use crate::session::options::gather;
 use crate::status::{Error, Result};
@@ -222,106 +222,6 @@ pub unsafe extern "C" fn AoeGraphSetOutputDesc(
 
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrInt(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    value: i64,
-) -> AoeStatus {
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrInt", || unsafe { set_attr(graph, node, name, || Ok(Attr::Int(value))) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrFloat(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    value: f64,
-) -> AoeStatus {
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrFloat", || unsafe { set_attr(graph, node, name, || Ok(Attr::Float(value))) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrBool(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    value: i32,
-) -> AoeStatus {
-    let truth = || match value {
-        0 | 1 => Ok(Attr::Bool(value == 1)),
-        _ => Err(Error::param("value", format!("{value} is neither 0 nor 1"))),
-    };
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrBool", || unsafe { set_attr(graph, node, name, truth) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrString(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    value: *const c_char,
-) -> AoeStatus {
-    // SAFETY: the header's contract.
-    let string = || Ok(Attr::Str(unsafe { text(value, "value") }?.to_owned()));
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrString", || unsafe { set_attr(graph, node, name, string) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrDataType(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    value: AoeDataType,
-) -> AoeStatus {
-    let dtype = || match DataType::from_ge(value) {
-        Some(dtype) => Ok(Attr::Type(dtype)),
-        None => Err(Error::param("value", format!("{value} is no data type"))),
-    };
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrDataType", || unsafe { set_attr(graph, node, name, dtype) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrInts(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    values: *const i64,
-    value_count: usize,
-) -> AoeStatus {
-    // SAFETY: the header's contract.
-    let list = || Ok(Attr::Ints(unsafe { array(values, value_count, "values") }?.to_vec()));
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrInts", || unsafe { set_attr(graph, node, name, list) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeGraphSetAttrFloats(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    values: *const f64,
-    value_count: usize,
-) -> AoeStatus {
-    // SAFETY: the header's contract.
-    let list = || Ok(Attr::Floats(unsafe { array(values, value_count, "values") }?.to_vec()));
-    // SAFETY: the header's contract.
-    guard("AoeGraphSetAttrFloats", || unsafe { set_attr(graph, node, name, list) })
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeGraphGetNodeCount(graph: *const AoeGraph, node_count: *mut usize) -> AoeStatus {
     guard("AoeGraphGetNodeCount", || {
         // SAFETY: the header's contract.
@@ -391,28 +291,8 @@ fn string_attr<'a>(graph: &'a Graph, node: &str, name: &str) -> Result<&'a str> 
     }
 }
 
-/// Sets an attribute, whose value is read after the node is found.
-///
-/// # Safety
-/// `graph` and `name` are as the header demands.
-unsafe fn set_attr(
-    graph: *mut AoeGraph,
-    node: AoeNodeId,
-    name: *const c_char,
-    value: impl FnOnce() -> Result<Attr>,
-) -> Result<()> {
-    // SAFETY: passed on.
-    let (graph, name) = unsafe { (reference_mut(graph, "graph")?, text(name, "name")?) };
-    if name.is_empty() {
-        return Err(Error::param("name", "is empty"));
-    }
-    let node = node_mut(&mut graph.0, node, "node")?;
-    node.attrs.set(name, value()?);
-    Ok(())
-}
-
 /// The node with an id that a caller gave.
-fn node_mut<'a>(graph: &'a mut Graph, id: AoeNodeId, parameter: &'static str) -> Result<&'a mut Node> {
+pub(super) fn node_mut<'a>(graph: &'a mut Graph, id: AoeNodeId, parameter: &'static str) -> Result<&'a mut Node> {
     if graph.get(NodeId(id)).is_none() {
         return Err(no_node(graph, id, parameter));
     }

@@ -12,6 +12,7 @@
 #![expect(clippy::missing_safety_doc, reason = "include/aoe.h documents every export and its pointers")]
 
 pub mod api;
+pub mod attributes;
 pub mod backend;
 pub mod bank;
 pub mod callback;

@@ -1,6 +1,7 @@
 //! The border from its own side, without a shared library: these run under miri.
 
 use super::api::{AOE_API_VERSION, AoeGetApi};
+use super::attributes::*;
 use super::error::{AoeGetLastError, AoeGetStatusName};
 use super::graph::*;
 use super::guard::{guard, guard_destroy};

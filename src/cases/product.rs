@@ -4,7 +4,7 @@ use super::kernel::{Kernel, is_absent};
 use crate::graph::Format;
 use crate::graph::op::prototype;
 use crate::status::Result;
-use crate::workload::{MatMul, Operand, Workload};
+use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
 
 /// A stored matrix: batch, rows, columns.
 struct Stored {
@@ -71,7 +71,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, stated: [Option<bool>; 2]) -> 
             bias: kernel.inputs.get(prototype::bias_place(op)).is_some_and(|o| o.shape.len() == 1 && o.elements() > 1),
             a_format: a.format,
             b_format: b.format,
-            kernel: super::ascend_c(op),
+            kernel: ascend_c(op),
             ..MatMul::new(m, k, n)
         })));
     }
@@ -118,4 +118,13 @@ pub(super) fn batches(inputs: &[Operand]) -> Option<[[u64; 4]; 2]> {
         })
     });
     Some([matrices.next()??, matrices.next()??])
+}
+
+/// Whose kernel computes a product of this type where TBE's does not.
+pub(super) fn ascend_c(op: &str) -> MatMulKernel {
+    match op {
+        "QuantBatchMatmulV4" | "QuantBatchMatMulV4" => MatMulKernel::QuantV4,
+        "TransposeBatchMatMul" => MatMulKernel::Transposed,
+        _ => MatMulKernel::AscendC,
+    }
 }

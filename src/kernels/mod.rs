@@ -1,13 +1,14 @@
 //! The kernels that CANN would launch for a network, and how a real profile compares: the engine of `aoe kernels`.
 //!
 //! `listing` gathers a run's launches, one by one and alike ones together; `measured` counts what CANN's profilers
-//! wrote, `seen` the same with operands, where a network has them (`in_network`), both from `table`, line by line; `against`
+//! wrote, `seen` the same with operands (`case`), where a network has them (`in_network`), both from `table`, line by line; `against`
 //! holds the one beside the other, and `calibrate` learns from them how far the simulator is off.
 
 mod against;
 mod calibrate;
 #[cfg(test)]
 mod calibrate_tests;
+mod case;
 mod devices;
 mod in_network;
 mod known;

@@ -1,7 +1,7 @@
 //! The operands that a listing tells of a kernel, given back as the row of a profile.
 
+use super::case::case_of;
 use super::listing::{Signature, signature};
-use super::seen::case_of;
 use crate::profile::Kernel;
 use crate::session::kernels::Launched;
 use crate::simulate::{Parts, answer};

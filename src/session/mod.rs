@@ -11,18 +11,21 @@ mod calibration;
 mod config;
 mod destination;
 pub mod device_check;
+mod effort;
 pub mod environment;
 mod gradients;
 mod idle;
 pub mod inputs;
 mod instance;
 pub mod kernels;
+mod layers;
 mod leaves;
 mod library;
 mod live;
 pub mod logging;
 mod material;
 pub mod options;
+mod places;
 #[cfg(not(aoe_interleavings))]
 mod process;
 #[cfg(aoe_interleavings)]
@@ -51,7 +54,7 @@ mod tests;
 
 pub use instance::Instance;
 pub use library::{create, destroy, finalize, initialize, session};
+pub use places::{is_directory, stem};
 pub use process::{Use, use_library};
-pub use settings::{is_directory, stem};
 pub use state::{Flow, ProgressFn, Session};
 pub use tuned_model::named as model_files;

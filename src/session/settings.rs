@@ -4,24 +4,26 @@
 //! environment deciding where CANN lets it (banks, work path, device, `REPEAT_TUNE`).
 
 use super::calibration;
-use super::config::{self, AoeIni, TuneOps};
+use super::config;
+use super::effort::{opat_settings, trials, tune_ops};
 use super::environment::Environment;
 use super::inputs;
+use super::layers::Layers;
 use super::leaves::{Keeps, Leaves};
-use super::options::{self, Effect, Kind, OptionMap};
+use super::options::{self, Effect, OptionMap};
+use super::places::{places, rescue_root};
 use super::profiles_wanted::{self, Wanted};
 use crate::backend::{Choice, Measuring};
 use crate::bank::BankPaths;
 use crate::frontend::{Gear, ModelOptions};
 use crate::lower::{self, Precision, Switches, UbOff};
-use crate::search::Algorithm;
 use crate::sim::calibration::Source;
 use crate::status::{Error, Result};
+use crate::tune::OpatSettings;
 use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
 use crate::tune::sgat::SgatSettings;
-use crate::tune::{OpFilter, OpatSettings};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is to be tuned (`job_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,41 +135,6 @@ pub struct Settings {
     pub leaves: Leaves,
     /// Whether `output` names the directory for result files, which may be a later tuning's `base_result`.
     pub has_output: bool,
-}
-
-/// Options by layer, the nearest first.
-struct Layers<'a> {
-    layers: [&'a OptionMap; 2],
-}
-
-impl<'a> Layers<'a> {
-    /// The value that counts. An empty one is not set, and hides none: clients send such for all that they leave open.
-    fn get(&self, key: &str) -> Option<&'a str> {
-        self.layers.iter().filter_map(|layer| layer.get(key)).map(String::as_str).find(|value| !value.is_empty())
-    }
-
-    /// Whether an option asks for something: a flag may do so by being there.
-    fn is_set(&self, key: &str) -> bool {
-        let is_flag = options::find(key).is_some_and(|spec| spec.kind == Kind::Flag);
-        if is_flag { self.flag(key) } else { self.get(key).is_some() }
-    }
-
-    /// One map with the value that counts for each key.
-    fn merged(&self) -> OptionMap {
-        let keys = self.layers.iter().flat_map(|layer| layer.keys());
-        keys.filter_map(|key| Some((key.clone(), self.get(key)?.to_owned()))).collect()
-    }
-
-    fn number(&self, key: &str) -> Option<u64> {
-        // The form was checked when the option was given.
-        self.get(key).and_then(|v| v.parse().ok())
-    }
-
-    /// A flag is set when its key is there and does not say no: CANN's flags take no value.
-    fn flag(&self, key: &str) -> bool {
-        let value = self.layers.iter().find_map(|layer| layer.get(key));
-        value.is_some_and(|v| options::flag(v).unwrap_or(true))
-    }
 }
 
 impl Settings {
@@ -312,37 +279,6 @@ fn profiling(
     Ok(wanted.filter(is_left))
 }
 
-/// Whether a value of option `output` names a directory, for the tuned model and the reports, rather than
-/// the tuned model's file.
-pub fn is_directory(output: &str, path: &Path) -> bool {
-    output.ends_with('/') || path.is_dir()
-}
-
-/// The path that option `output` names without the suffix of a model, which both files get.
-pub fn stem(output: &Path) -> PathBuf {
-    match output.extension() {
-        Some(suffix) if suffix == "air" || suffix == "om" => output.with_extension(""),
-        _ => output.to_owned(),
-    }
-}
-
-/// Where result files go, and the tuned model's files without their suffix, where `output` names them.
-///
-/// A directory that `output` names takes both; else the reports go where CANN puts them.
-fn places(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> (PathBuf, Option<PathBuf>) {
-    // Without the steps on the spot of `./out`, which would stand in every path that is told.
-    let absolute = |path: &Path| environment.current_dir.join(path).components().collect::<PathBuf>();
-    let output = layers.get("output").map(|output| (output, absolute(Path::new(output))));
-    let stem = match output {
-        Some((output, path)) if is_directory(output, &path) => return (path, None),
-        other => other.map(|(_, path)| stem(&path)),
-    };
-    let chosen =
-        environment.path("ASCEND_WORK_PATH").or_else(|| layers.get("work_path").map(|p| absolute(Path::new(p))));
-    let chosen = chosen.or_else(|| ini.work_path.as_deref().map(absolute));
-    (chosen.unwrap_or_else(|| environment.current_dir.clone()), stem)
-}
-
 /// The job that an option gives, else `AOE_MODE`.
 fn job_type(layers: &Layers<'_>, environment: &Environment) -> Result<JobType> {
     if let Some(text) = layers.get("job_type") {
@@ -367,11 +303,6 @@ fn check_metric(layers: &Layers<'_>) -> Result<()> {
     Err(Error::option("target_metric", reason))
 }
 
-/// Where a work path has the bank for records that their own bank does not take, which `TUNE_BANK_PATH` may name.
-pub fn rescue_root(work_path: &Path) -> PathBuf {
-    work_path.join("aoe_bank_unsaved")
-}
-
 /// The recording that the options name; only gradient tuning has a use for one.
 fn recorded(layers: &Layers<'_>, job: JobType, path: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Option<Recorded>> {
     let ours = ["cluster", "max_segments", "gradient_summary", "gradient_profile"];
@@ -383,85 +314,5 @@ fn recorded(layers: &Layers<'_>, job: JobType, path: &dyn Fn(&str) -> Option<Pat
         (Some(summary), Some(profile)) => Ok(Some(Recorded { summary, profile })),
         (Some(_), None) => Err(Error::option("gradient_summary", "needs the times of gradient_profile with it")),
         (None, Some(_)) => Err(Error::option("gradient_profile", "needs the sizes of gradient_summary with it")),
-    }
-}
-
-/// The selected operators: `tune_ops_file`, else the configuration file clients send.
-fn tune_ops(layers: &Layers<'_>, environment: &Environment) -> Result<TuneOps> {
-    let read = |key: &str| layers.get(key).map(|p| TuneOps::read(&environment.current_dir.join(Path::new(p))));
-    let config = read("aoe_config_file").or_else(|| read("ge.aoe_config_file")).transpose()?.unwrap_or_default();
-    Ok(match read("tune_ops_file").transpose()? {
-        Some(file) => TuneOps { tune_ops_name: file.tune_ops_name, tune_ops_type: file.tune_ops_type, ..config },
-        None => config,
-    })
-}
-
-/// Measurements for each operator at one level: on the simulator, which takes about a microsecond for one, so that
-/// even the deepest level is a matter of seconds for a network; and where one takes a second or more.
-type Trials = [u64; 2];
-const TRIALS_O2: Trials = [2_000, 64];
-const TRIALS_O1: Trials = [10_000, 256];
-const TRIALS_DEEPER: Trials = [50_000, 1024];
-
-/// Measurements for each operator, on the simulator and on a device.
-fn trials(layers: &Layers<'_>, ops: &TuneOps) -> Trials {
-    let deeper = layers.flag("Fdeeper_opat") || ops.feature.iter().any(|f| f == "deeper_opat");
-    let level = layers.get("tune_optimization_level").or(ops.tune_optimization_level.as_deref());
-    match level {
-        _ if deeper => TRIALS_DEEPER,
-        Some("O1") => TRIALS_O1,
-        _ => TRIALS_O2,
-    }
-    .map(|trials| layers.number("max_tuning_count").unwrap_or(trials))
-}
-
-fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: &Environment) -> Result<OpatSettings> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let limit = layers.number("tuning_time_limit").map(Duration::from_secs);
-    Ok(OpatSettings {
-        seed: layers.number("seed").unwrap_or(0),
-        algorithm: layers
-            .get("algorithm")
-            .or_else(|| layers.get("search_algorithm"))
-            .and_then(Algorithm::named)
-            .unwrap_or_default(),
-        max_trials: trials(layers, ops)[0] as usize,
-        parallel: match layers.number("tuning_parallel_num") {
-            Some(n) => n as usize,
-            None => ini.tuning_parallel_num.unwrap_or(cores),
-        },
-        // Who names an earlier tuning wants it to go on.
-        repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false) || layers.is_set("base_result"),
-        filter: if ops.tune_ops_name.is_empty() && ops.tune_ops_type.is_empty() {
-            OpFilter::default()
-        } else {
-            ops.filter()
-        },
-        deadline: limit.and_then(|l| Instant::now().checked_add(l)),
-        pause: OpatSettings::PAUSE,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_call_leaves_open_is_as_it_was_initialised() {
-        let map = |value: &str| OptionMap::from([("ge.aoe_config_file".to_owned(), value.to_owned())]);
-        for (call, global, counts) in
-            [("", "g", Some("g")), ("c", "g", Some("c")), ("c", "", Some("c")), ("", "", None)]
-        {
-            let (call, global) = (map(call), map(global));
-            let layers = Layers { layers: [&call, &global] };
-            assert_eq!(layers.get("ge.aoe_config_file"), counts);
-            assert_eq!(layers.merged().get("ge.aoe_config_file").map(String::as_str), counts);
-        }
-    }
-
-    #[test]
-    fn the_suffix_of_a_model_is_not_doubled() {
-        assert_eq!(stem(Path::new("out/net.om")), Path::new("out/net"));
-        assert_eq!(stem(Path::new("out/net.v2")), Path::new("out/net.v2"));
     }
 }

@@ -4,14 +4,15 @@
 //! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
 //! what it takes and gives bears the names that are used outside.
 
+use super::Surroundings;
 use super::builder::Builder;
 use super::choices::{Choices, Chosen, Open};
 use super::graphs::{BRANCHES, graphs, taken};
 use super::held::Held;
 use super::proto::{self, Functions, Parameters, decode};
-use super::{Surroundings, tensor};
+use super::scope::{Scope, parameters, substituted};
+use super::truth::{attribute_truth, truth};
 use crate::frontend::names::Names;
-use crate::graph::{Constant, DataType, TensorDesc};
 use crate::status::{Error, Result};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -113,45 +114,6 @@ fn decoded(encoded: &[Bytes], place: &str) -> Result<Vec<proto::Node>> {
         nodes.push(node);
     }
     Ok(nodes)
-}
-
-/// How the names of one graph are called outside.
-#[derive(Default)]
-struct Scope<'a> {
-    /// The graph around a branch, whose tensors and parameters the branch may name; a function sees nothing around it.
-    around: Option<&'a Scope<'a>>,
-    /// Names of tensors that stand for others.
-    names: FxHashMap<String, String>,
-    /// The node that the graph stands for, whose name the others begin with; `None` for the model's graph.
-    inside: Option<String>,
-    /// The values of the parameters that attributes within may refer to.
-    given: Parameters,
-    opset: i64,
-}
-
-impl Scope<'_> {
-    fn name(&self, tensor: &str) -> String {
-        self.outward().find_map(|scope| scope.names.get(tensor)).map_or_else(|| tensor.to_owned(), String::clone)
-    }
-
-    /// The value of a parameter.
-    fn parameter(&self, name: &str) -> Option<&proto::Attribute> {
-        self.outward().find_map(|scope| scope.given.get(name))
-    }
-
-    /// This graph and those around it.
-    fn outward(&self) -> impl Iterator<Item = &Scope<'_>> {
-        std::iter::successors(Some(self), |scope| scope.around)
-    }
-
-    /// What a name of the graph's own becomes.
-    fn own(&self, name: &str) -> String {
-        self.inside.as_ref().map_or_else(|| name.to_owned(), |inside| format!("{inside}/{name}"))
-    }
-
-    fn place(&self) -> String {
-        self.inside.as_ref().map_or_else(String::new, |inside| format!("graph of `{inside}`, "))
-    }
 }
 
 /// The nodes so far.
@@ -437,51 +399,4 @@ impl<'a> Layer<'a> {
             }
         }
     }
-}
-
-/// Tensors of more bytes than this are no truth values.
-const SMALL: usize = 1024;
-
-/// The truth value that a constant is, if it is one; a number is none.
-fn truth((desc, value): (&TensorDesc, &Constant)) -> Option<bool> {
-    match value {
-        Constant::Ints(values) if desc.dtype == DataType::Bool => {
-            <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0)
-        }
-        _ => None,
-    }
-}
-
-/// The truth value that an attribute of a `Constant` is, if it is one.
-fn attribute_truth(attr: Bytes) -> Option<bool> {
-    let attr: proto::Attribute = decode(attr, String::new).ok()?;
-    let bytes = attr.t.filter(|bytes| attr.name == "value" && bytes.len() <= SMALL)?;
-    let tensor: proto::Tensor = decode(bytes, String::new).ok()?;
-    let (desc, value) = tensor::read(&tensor, None, &String::new).ok()?;
-    truth((&desc, &value))
-}
-
-/// The attributes of a function's call, with the function's defaults.
-fn parameters(call: &proto::Node, function: &proto::Function, place: &str) -> Result<Parameters> {
-    let mut given = Parameters::default();
-    for bytes in function.attribute_proto.iter().chain(&call.attribute) {
-        let attr: proto::Attribute = decode(bytes.clone(), || format!("{place}an attribute"))?;
-        given.insert(attr.name.clone(), attr);
-    }
-    Ok(given)
-}
-
-/// A node's attributes with the values of the parameters to which they refer; one whose parameter has none goes.
-fn substituted(attrs: &[Bytes], scope: &Scope<'_>) -> Result<Vec<Bytes>> {
-    let mut found = Vec::with_capacity(attrs.len());
-    for bytes in attrs {
-        let attr: proto::Attribute = decode(bytes.clone(), || format!("{}an attribute", scope.place()))?;
-        if attr.ref_attr_name.is_empty() {
-            found.push(bytes.clone());
-        } else if let Some(value) = scope.parameter(&attr.ref_attr_name) {
-            let value = proto::Attribute { name: attr.name, ..value.clone() };
-            found.push(value.encode_to_vec().into());
-        }
-    }
-    Ok(found)
 }

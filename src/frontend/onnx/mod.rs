@@ -6,8 +6,8 @@
 //! | [`tensor`], [`external`] | descriptions and small constants; those in files beside the model |
 //! | [`graphs`] | the graphs that a node holds, as the file has them |
 //! | [`branches`] | what is wrong with such nodes |
-//! | [`inline`] | functions of the model and chosen graphs of `If`s, laid out |
-//! | [`choices`] | which graph an `If` chooses |
+//! | [`inline`], [`scope`] | functions of the model and chosen graphs of `If`s, laid out; names within them |
+//! | [`choices`], [`truth`] | which graph an `If` chooses; constants that it may ask |
 //! | [`held`], [`within`] | what the graphs give of nodes that stay; what was read for that |
 //! | [`builder`], [`op`], [`map`] | the graph under construction; one node as a rule sees it; the rules |
 //! | [`settle()`] | what has to wait for shapes |
@@ -22,10 +22,12 @@ mod inline;
 mod map;
 mod op;
 pub(super) mod proto;
+mod scope;
 mod settle;
 mod tensor;
 #[cfg(test)]
 pub(in crate::frontend) mod tests;
+mod truth;
 mod within;
 
 pub use settle::settle;

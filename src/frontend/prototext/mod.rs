@@ -10,7 +10,10 @@
 mod escape;
 pub mod input;
 pub mod message;
+mod scalar;
 pub mod schema;
+mod unknown;
+mod varint;
 pub mod wire;
 
 use crate::status::{Error, Result};

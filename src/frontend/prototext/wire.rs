@@ -5,19 +5,19 @@
 //! text whose fields are in the order of their numbers gives the very bytes of the binary form.
 
 use super::input::Input;
+use super::scalar::Scalar;
 use super::schema::{Field, Kind, Label, Schema};
+use super::varint::{put_varint, tag_length, varint_length};
 use crate::frontend::limits::MAX_BYTES;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashSet;
 use std::io::Read;
 
 /// Messages inside messages. A graph in an attribute of an operator of a graph, with a list of tensors in it, takes ten.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// Messages that are open where one of those that are taken ends: the whole text, and one in it.
 const TAKEN_DEPTH: usize = 2;
-/// Fields that are not known are named up to here.
-const MAX_NAMED: usize = 16;
 
 /// The bytes of the message in a text; `place` names the text in errors, which give line and column too.
 ///
@@ -68,12 +68,14 @@ impl Frame {
     }
 }
 
-struct Encoder<'p, 't, R> {
-    input: Input<'p, R>,
+/// The bytes as far as the text was read.
+pub(super) struct Encoder<'p, 't, R> {
+    pub(super) input: Input<'p, R>,
     out: Vec<u8>,
     /// The whole text first; never empty.
     open: Vec<Frame>,
-    unknown: FxHashSet<(&'static str, String)>,
+    /// Those that a warning has named, with their message.
+    pub(super) unknown: FxHashSet<(&'static str, String)>,
     /// The field that is given to `take`; 0 for none.
     taken: u32,
     take: &'t mut dyn FnMut(&[u8]) -> Result<()>,
@@ -116,7 +118,7 @@ impl<R: Read> Encoder<'_, '_, R> {
     }
 
     /// Takes what may stand between fields.
-    fn separator(&mut self) -> Result<()> {
+    pub(super) fn separator(&mut self) -> Result<()> {
         if self.frame().list.is_none() && !self.input.accept(b';')? {
             self.input.accept(b',')?;
         }
@@ -202,7 +204,7 @@ impl<R: Read> Encoder<'_, '_, R> {
         }
     }
 
-    fn wrong(&mut self, wanted: std::fmt::Arguments<'_>) -> Error {
+    pub(super) fn wrong(&mut self, wanted: std::fmt::Arguments<'_>) -> Error {
         match self.input.found() {
             Ok(found) => self.input.error(format!("{wanted}, found {found}")),
             Err(error) => error,
@@ -332,187 +334,4 @@ impl<R: Read> Encoder<'_, '_, R> {
         }
         self.out[start + more - 1] &= 0x7f;
     }
-
-    /// A field that the schema does not have: a newer CANN may write it, or a hand has misspelt one.
-    fn unknown_field(&mut self, schema: &'static Schema) -> Result<()> {
-        let is_extension = self.input.accept(b'[')?;
-        let is_name =
-            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_') || is_extension && matches!(b, b'.' | b'/');
-        let name = String::from_utf8_lossy(self.input.run(is_name)?).into_owned();
-        if name.is_empty() {
-            return Err(self.wrong(format_args!("a field's name is expected")));
-        }
-        let (line, column) = self.input.position();
-        self.input.take(name.len());
-        if is_extension && !self.input.accept(b']')? {
-            return Err(self.wrong(format_args!("`]` is expected after the extension `{name}`")));
-        }
-        if self.unknown.len() < MAX_NAMED && self.unknown.insert((schema.name, name.clone())) {
-            log::warn!(
-                "{}, line {line}, column {column}: field `{name}` of `{}` is not known and is not read",
-                self.input.place(),
-                schema.name
-            );
-        }
-        self.input.accept(b':')?;
-        self.skip_value(&name)?;
-        self.separator()
-    }
-
-    /// Takes a value of whatever kind.
-    fn skip_value(&mut self, name: &str) -> Result<()> {
-        // It cannot be longer than its text.
-        let mut closing = Vec::new();
-        let mut nothing = Vec::new();
-        let (line, _) = self.input.position();
-        loop {
-            let Some(byte) = self.input.peek()? else {
-                return Err(self.input.error(format!("the file ends inside `{name}`, which begins in line {line}")));
-            };
-            match byte {
-                b'{' => closing.push(b'}'),
-                b'<' => closing.push(b'>'),
-                b'[' => closing.push(b']'),
-                b'}' | b'>' | b']' => {
-                    if closing.pop() != Some(byte) {
-                        return Err(self.wrong(format_args!("a value of `{name}` is expected")));
-                    }
-                }
-                b'"' | b'\'' => {
-                    nothing.clear();
-                    self.input.strings(false, &mut nothing)?;
-                    if closing.is_empty() {
-                        return Ok(());
-                    }
-                    continue;
-                }
-                b':' | b',' | b';' | b'-' if !closing.is_empty() || byte == b'-' => {
-                    self.input.take(1);
-                    continue;
-                }
-                _ => {
-                    let length =
-                        self.input.run(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-'))?.len();
-                    if length == 0 {
-                        return Err(self.wrong(format_args!("a value of `{name}` is expected")));
-                    }
-                    self.input.take(length);
-                    if closing.is_empty() {
-                        return Ok(());
-                    }
-                    continue;
-                }
-            }
-            self.input.take(1);
-            if closing.len() > MAX_DEPTH {
-                return Err(self.input.error(format!("messages nest deeper than {MAX_DEPTH}")));
-            }
-            if closing.is_empty() {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// A value that is no string and no message.
-#[derive(Clone, Copy)]
-enum Scalar {
-    Number(u64),
-    Float(f32),
-}
-
-impl Scalar {
-    fn read(word: &[u8], is_negative: bool, kind: Kind) -> Option<Scalar> {
-        let signed = |least: i64, most: i64| {
-            integer(word, is_negative).filter(|i| (i128::from(least)..=i128::from(most)).contains(i))
-        };
-        match kind {
-            Kind::Int64 => signed(i64::MIN, i64::MAX).map(|i| Scalar::Number(i as i64 as u64)),
-            Kind::Uint32 => signed(0, u32::MAX.into()).map(|i| Scalar::Number(i as u64)),
-            Kind::Bool => match word {
-                _ if is_negative => None,
-                b"true" | b"True" | b"t" | b"1" => Some(Scalar::Number(1)),
-                b"false" | b"False" | b"f" | b"0" => Some(Scalar::Number(0)),
-                _ => None,
-            },
-            Kind::Float => float(word, is_negative).map(Scalar::Float),
-            Kind::Enum(number) => {
-                let named = std::str::from_utf8(word).ok().filter(|_| !is_negative).and_then(number).map(i64::from);
-                let value = named.or_else(|| signed(i32::MIN.into(), i32::MAX.into()).map(|i| i as i64))?;
-                Some(Scalar::Number(value as u64))
-            }
-            Kind::String | Kind::Bytes | Kind::Message(_) | Kind::Skipped => None,
-        }
-    }
-
-    fn is_zero(&self) -> bool {
-        match self {
-            Scalar::Number(number) => *number == 0,
-            // Minus zero is another value.
-            Scalar::Float(float) => float.to_bits() == 0,
-        }
-    }
-
-    fn wire_type(&self) -> u64 {
-        match self {
-            Scalar::Number(_) => 0,
-            Scalar::Float(_) => 5,
-        }
-    }
-
-    fn put(&self, out: &mut Vec<u8>) {
-        match self {
-            Scalar::Number(number) => put_varint(out, *number),
-            Scalar::Float(float) => out.extend_from_slice(&float.to_le_bytes()),
-        }
-    }
-}
-
-/// A whole number: decimal, hexadecimal after `0x`, or octal after `0`.
-fn integer(word: &[u8], is_negative: bool) -> Option<i128> {
-    let (digits, base) = match word {
-        [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
-        [b'0', digits @ ..] if !digits.is_empty() => (digits, 8),
-        digits => (digits, 10),
-    };
-    if digits.is_empty() || digits.len() > 24 {
-        return None;
-    }
-    let value = digits
-        .iter()
-        .try_fold(0_i128, |value, &b| Some(value * base + i128::from(char::from(b).to_digit(base as u32)?)))?;
-    Some(if is_negative { -value } else { value })
-}
-
-fn float(word: &[u8], is_negative: bool) -> Option<f32> {
-    let word = std::str::from_utf8(word).ok()?;
-    let is_name = |name: &str| word.eq_ignore_ascii_case(name);
-    let value = if is_name("inf") || is_name("infinity") {
-        f32::INFINITY
-    } else if is_name("nan") {
-        f32::NAN
-    } else {
-        // A sign of its own has been taken.
-        let digits = word.strip_suffix(['f', 'F']).unwrap_or(word);
-        digits.parse().ok().filter(|_| digits.starts_with(|c: char| c.is_ascii_digit() || c == '.'))?
-    };
-    Some(if is_negative { -value } else { value })
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// Bytes of a number on the wire.
-fn varint_length(value: u64) -> usize {
-    (64 - (value | 1).leading_zeros()).div_ceil(7) as usize
-}
-
-/// Bytes of the tag of a field.
-fn tag_length(number: u32) -> usize {
-    varint_length(u64::from(number) << 3)
 }

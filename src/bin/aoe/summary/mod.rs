@@ -1,21 +1,16 @@
 //! The text after a tuning: who measured, the network's time, its slowest operators, where the files lie.
 
+mod slowest;
+mod untuned;
+
 use crate::labels::{labelled, some_of};
-use crate::table::{Align, middle_cut, table};
 use crate::{gains, gradients};
-use aoe::bank::RecordReader;
-use aoe::graph::infer::{self, Cause};
-use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Status, Subgraphs, Unmapped, Unsized};
-use aoe::report::{counted, gain, improvement, quoted, time};
+use aoe::graph::infer::Cause;
+use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Status, Subgraphs};
+use aoe::report::{counted, improvement, quoted, time};
 use aoe::status::Result;
-use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::path::Path;
-
-/// Operators listed: the slowest before and the slowest after, so many of each.
-const SLOWEST: usize = 8;
-/// Columns of an operator's name; longer names lose their middle.
-const NAME_COLUMNS: usize = 44;
 
 /// What hides records from a compiler that has met the network before.
 const FRESH_CACHE: &str =
@@ -69,12 +64,6 @@ fn counts(summary: &RepoSummary, what: &str, would: bool) -> String {
     )
 }
 
-/// The first node's name, shortened, and how many nodes run the operator.
-fn label(kernel: &Kernel<'_>) -> String {
-    let name = middle_cut(kernel.name(), NAME_COLUMNS);
-    if kernel.count > 1 { format!("{name} (x{})", kernel.count) } else { name }
-}
-
 impl Summary {
     /// Reads the session's report.
     pub fn of(report: &str) -> Result<Summary> {
@@ -122,10 +111,6 @@ impl Summary {
         lines
     }
 
-    fn untimed(&self) -> usize {
-        self.unmapped.iter().filter(|node| !node.is_timed()).count()
-    }
-
     /// Whether an interruption came before anything was tuned.
     pub fn is_empty(&self) -> bool {
         !self.finished && self.summary.total == 0
@@ -157,74 +142,6 @@ impl Summary {
             return format!("{before} before, {after} after{part}");
         }
         format!("{before} before, {after} after; {nodes} kernels, {distinct} distinct{part}")
-    }
-
-    /// What is neither tuned nor counted, by reason.
-    fn left_out(&self) -> Vec<String> {
-        let line = |label: &str, of: &[&Unsized<'_>], why: &str| {
-            let nodes = of.iter().map(|node| (&*node.name, &*node.origin_type));
-            skipped(label, nodes, &format!("{why}, neither tuned nor counted"))
-        };
-        let mut lines = Vec::new();
-        for reason in Cause::ALL {
-            let of: Vec<&Unsized<'_>> = self.dynamic.iter().filter(|node| node.reason == Some(reason)).collect();
-            let why_not = |n: &Unsized<'_>| n.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-            let mut sources: Vec<_> =
-                of.iter().map(|n| format!("{} ({}{})", n.source, n.source_type, why_not(n))).collect();
-            sources.dedup();
-            let sources = some_of(&sources);
-            match reason {
-                Cause::UnknownOperator => {
-                    let why = format!("their sizes follow from operators and inputs that are not known, {sources}");
-                    lines.push(line("Left out", &of, &why));
-                }
-                Cause::Undescribed => {
-                    let wanted = of.first().map_or("", |node| infer::shape_wanted(&node.source_type));
-                    let why = format!("their sizes follow from {sources}, which has no shape: {wanted}");
-                    lines.push(line("Left out", &of, &why));
-                }
-                Cause::Run => lines.push(line("Dynamic", &of, "only a run tells their sizes")),
-                Cause::Flow => {
-                    let mut whys: Vec<&str> = of.iter().filter_map(|node| node.why.as_deref()).collect();
-                    whys.sort_unstable();
-                    whys.dedup();
-                    for why in whys {
-                        let of_it = of.iter().copied().filter(|node| node.why.as_deref() == Some(why));
-                        lines.push(line("Dynamic", &of_it.collect::<Vec<_>>(), why));
-                    }
-                }
-            }
-        }
-        lines.into_iter().flatten().collect()
-    }
-
-    /// The lines that name nodes of which it is not known how they work: why, and what is counted for them.
-    fn unknown(&self) -> Vec<String> {
-        let (moved, untimed): (Vec<&Unmapped<'_>>, Vec<&Unmapped<'_>>) =
-            self.unmapped.iter().partition(|node| node.is_timed());
-        let mut reasons: Vec<Option<&str>> = untimed.iter().map(|node| node.reason.as_deref()).collect();
-        reasons.sort_unstable();
-        reasons.dedup();
-        let line = |reason: Option<&str>| {
-            let nodes = untimed.iter().copied().filter(|node| node.reason.as_deref() == reason).map(named);
-            let why = reason.unwrap_or("it is not known how they work");
-            skipped("Unknown", nodes, &format!("{why}, so no time is counted for them"))
-        };
-        let mut lines: Vec<String> = reasons.into_iter().filter_map(line).collect();
-        let why = format!("their own work is not modelled; the movement of their data is counted, {}", self.moved());
-        lines.extend(skipped("Moved", moved.into_iter().map(named), &why));
-        lines
-    }
-
-    /// The time of kernels of which only the movement of data counts.
-    fn moved(&self) -> String {
-        let moved: BTreeSet<&str> =
-            self.unmapped.iter().filter(|node| node.is_timed()).map(|node| &*node.name).collect();
-        let share = |kernel: &Kernel<'_>| {
-            let nodes = kernel.nodes.iter().filter(|node| moved.contains(&*node.name)).count();
-            kernel.before_us * nodes as f64
-        };
-        format!("{} of the time before", time(self.kernels.iter().map(share).sum()))
     }
 
     fn tuned(&self) -> String {
@@ -280,49 +197,6 @@ impl Summary {
         }
         lines
     }
-
-    /// The slowest operators, before or after, the slowest before first.
-    fn operators(&self) -> Vec<String> {
-        let row = |kernel: &Kernel<'_>| {
-            let [before, after] = kernel.total_us();
-            // Of one launch, as the result file has it.
-            let gain = match kernel.status {
-                Status::NotSure | Status::ToMeasure => "not sure".to_owned(),
-                _ if kernel.is_missed() => "not reached".to_owned(),
-                Status::NotTuned => "not tuned".to_owned(),
-                // CANN runs its default all the same.
-                _ if kernel.after_us < kernel.before_us && !kernel.read_by.is_some_and(RecordReader::is_cann) => {
-                    format!("own form {}", gain(kernel.before_us, kernel.after_us))
-                }
-                _ => gain(kernel.before_us, kernel.after_us),
-            };
-            [label(kernel), kernel.op_type.to_string(), format!("{before:.2}"), format!("{after:.2}"), gain]
-        };
-        let columns = [
-            ("Slowest operators", Align::Left),
-            ("type", Align::Left),
-            ("before us", Align::Right),
-            ("after us", Align::Right),
-            ("gain", Align::Right),
-        ];
-        // What could not be timed has a line of its own.
-        let timed = self.slowest().into_iter().filter(|kernel| kernel.before_us > 0.0);
-        let rows: Vec<_> = timed.map(row).collect();
-        table(columns, &rows)
-    }
-
-    fn slowest(&self) -> Vec<&Kernel<'static>> {
-        let rank = |moment: usize| {
-            let us = |index: usize| self.kernels[index].total_us()[moment];
-            let mut order: Vec<usize> = (0..self.kernels.len()).collect();
-            order.sort_by(|&a, &b| us(b).total_cmp(&us(a)));
-            order
-        };
-        let (before, mut after) = (rank(0), rank(1));
-        after.truncate(SLOWEST);
-        let listed = before.iter().enumerate().filter(|(place, index)| *place < SLOWEST || after.contains(index));
-        listed.map(|(_, &index)| &self.kernels[index]).collect()
-    }
 }
 
 /// What came of the earlier tuning that this one started from.
@@ -343,19 +217,10 @@ fn base(base: &Base<'_>) -> String {
     labelled("Base", &told)
 }
 
-/// A node by its name and its type in the framework.
-fn named<'a>(node: &'a Unmapped<'_>) -> (&'a str, &'a str) {
-    (&node.name, &node.origin_type)
-}
-
-/// The line that names nodes which are not tuned as what they are, and says why.
-fn skipped<'a>(label: &str, nodes: impl IntoIterator<Item = (&'a str, &'a str)>, why: &str) -> Option<String> {
-    let names: Vec<_> = nodes.into_iter().map(|(name, origin)| format!("{name} ({origin})")).collect();
-    (!names.is_empty()).then(|| labelled(label, &format!("{}: {why}", some_of(&names))))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::slowest::label;
+    use super::untuned::skipped;
     use super::*;
     use serde_json::{Value, json};
 
