@@ -262,10 +262,10 @@ impl Problem {
         let today_us = recorded_us.map_err(reason)?;
         let reach = reach(&self.op, &self.workload, soc);
         let simulator = Simulator::new(soc.clone());
-        let of_tilings = simulator.doubt(&self.workload);
         // What the bank has is a tiling that is known.
-        let over = if in_bank { of_tilings } else { simulator.doubt_over_default(&self.workload) };
-        let finding = Finding::of([today_us, ours_us], of_tilings, over, reach == Reach::Bank);
+        let over =
+            if in_bank { simulator.doubt(&self.workload) } else { simulator.doubt_over_default(&self.workload) };
+        let finding = Finding::predicted([today_us, ours_us], over, reach == Reach::Bank);
         let is_better = ours_us < today_us * (1.0 - LEAST_GAIN);
         let finding = is_better.then_some(finding);
         let interval_us = [over.low, over.high].map(|end| today_us - ours_us / end);

@@ -84,10 +84,11 @@ pub(super) fn search(
         let us = earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)?;
         let Some(us) = us.filter(|us| *us < outcome.after_us) else { return Ok(None) };
         (outcome.after, outcome.after_us) = (schedule, us);
-        let of_tilings = tuner.backend.doubt(&workload);
         // What the bank has is a tiling that is known.
-        let over = if baseline.in_bank { of_tilings } else { tuner.backend.doubt_over_default(&workload) };
-        Ok(Some(Finding::of([outcome.before_us, us], of_tilings, over, outcome.reader.is_cann())))
+        let is_known = baseline.in_bank;
+        let doubt =
+            if is_known { tuner.backend.doubt(&workload) } else { tuner.backend.doubt_over_default(&workload) };
+        Ok(Some(Finding::predicted([outcome.before_us, us], doubt, outcome.reader.is_cann())))
     });
     if *reference == Reference::Untuned && makes_no_difference(&made, outcome.before_us) {
         log::warn!(

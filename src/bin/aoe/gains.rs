@@ -52,14 +52,11 @@ pub fn lines(gains: &Gains<'_>, is_simulated: bool) -> Vec<String> {
     lines
 }
 
-/// What is not sure only because CANN's default is an estimate, and how to be sure.
+/// What CANN would run though its gain is not sure, and how to be sure.
 fn to_measure(found: &WorthMeasuring) -> Vec<String> {
     let WorthMeasuring { count, decided_by, run_with, saved_us, .. } = found;
     let kinds = counted(*count as u64, "kind of kernel", "kinds of kernels");
-    let told = format!(
-        "records of {kinds} would save {} of it or nothing: CANN's default is an estimate there",
-        time(*saved_us)
-    );
+    let told = format!("records of {kinds} may save {} of it, or nothing", time(*saved_us));
     match (count, run_with.is_empty()) {
         (0, _) => Vec::new(),
         (_, true) => vec![labelled("To measure", &told)],

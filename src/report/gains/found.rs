@@ -18,7 +18,7 @@ pub enum Fate {
     OwnForm,
     /// The doubt in the times does not exclude that it is no gain.
     NotSure,
-    /// The same, only because CANN's default is an estimate: its record lies in the bank to measure.
+    /// The same, and CANN would run it: its record lies in the bank to measure.
     ToMeasure,
 }
 

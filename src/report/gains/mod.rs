@@ -62,13 +62,12 @@ pub struct Gains<'a> {
     /// Time with the bank as it was before this tuning; absent where CANN had nothing in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_your_bank_us: Option<f64>,
-    /// What of that is not sure only because CANN's default is an estimate: a measurement would decide.
+    /// What of that CANN would run: a measurement would decide.
     #[serde(default)]
     pub worth_measuring: WorthMeasuring,
 }
 
-/// Tilings that surely beat the one that stands for CANN's default, which is an estimate, and not surely CANN's own. Their
-/// records lie in a bank of their own.
+/// Tilings that are predicted to beat CANN's default, and not surely. Their records lie in a bank of their own.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct WorthMeasuring {
     /// The root of the bank that their records lie in; empty where there are none, or nothing was written.

@@ -40,8 +40,8 @@ pub fn bank(report: &Report<'_>) -> Markup {
             }
             @if let Some(apart) = report.gains.as_ref().map(|gains| &gains.worth_measuring).filter(|apart| !apart.run_with.is_empty()) {
                 p {
-                    "Records of " (counted(apart.count as u64, "kind of kernel", "kinds of kernels")) " would save " (time(apart.saved_us))
-                    " or nothing: CANN's default is an estimate there. They lie in a bank of their own, which nothing reads by itself:"
+                    "Records of " (counted(apart.count as u64, "kind of kernel", "kinds of kernels")) " may save " (time(apart.saved_us))
+                    ", or nothing. They lie in a bank of their own, which nothing reads by itself:"
                 }
                 pre { code { (apart.run_with) } }
                 p { "has CANN run them. To know, " (apart.decided_by) "." }

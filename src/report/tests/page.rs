@@ -61,7 +61,7 @@ fn what_is_to_be_measured_is_said_with_the_line_that_runs_it() {
     operators.to_measure = Some("/work/apart".into());
     let page = page(&operators);
     assert!(page.contains("of it to measure") && page.contains("export TUNE_BANK_PATH=/work/apart"), "{page}");
-    assert!(page.contains("Records of 1 kind of kernel would save"));
+    assert!(page.contains("Records of 1 kind of kernel may save"));
 }
 
 #[test]

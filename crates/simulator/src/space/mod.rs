@@ -30,7 +30,7 @@ use volume::VolumeSpace;
 /// Versions of the spaces, for [`version`].
 const PRODUCTS: u32 = 4;
 const BATCHES: u32 = 4;
-const CONVOLUTIONS: u32 = 4;
+const CONVOLUTIONS: u32 = 5;
 const VOLUMES: u32 = 4;
 const VECTOR_KERNELS: u32 = 3;
 

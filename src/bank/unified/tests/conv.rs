@@ -199,6 +199,26 @@ fn a_record_that_does_not_deal_the_groups_evenly_is_refused() {
 }
 
 #[test]
+fn a_panel_of_filters_holds_whole_channel_blocks_with_all_kernel_positions() {
+    let judged = |conv: &Conv, k_b: u32| {
+        let tiling = TbeTiling {
+            cores: Cores { batch: 1, m: 1, n: 1, k: 1 },
+            l1_a: L1Tile::panel(u32::try_from(conv.kh * conv.kw * 16).unwrap(), 1),
+            l1_b: L1Tile::panel(k_b, 1),
+            l0: L0Tile { m: 16, n: 16, k_a: 48, k_b: 48 },
+            buffers: Buffers { l1_a: 1, l1_b: 1, l0_a: 2, l0_b: 2, l0_c: 1 },
+        };
+        conv2d::check(&tiling, conv, &Platform::of(&soc()), Strength::Written)
+    };
+    let conv = image(ConvKind::Forward);
+    judged(&conv, 144).unwrap();
+    assert!(judged(&conv, 96).unwrap_err().contains("BL1_shape' k of 96 is no multiple of 144"));
+    // 30 x 30 positions of 16 channels by 16 columns are 460,800 of 524,288 bytes of L1.
+    let large = Conv { kh: 30, kw: 30, hi: 30, wi: 30, ho: 1, wo: 1, pads: [0; 4], ..conv };
+    judged(&large, 48).unwrap();
+}
+
+#[test]
 fn what_stays_in_our_own_form_says_why() {
     let why = |w: Workload| crate::bank::Writable::of(&w, &soc()).why_own();
     let tbe = |m, batch| MatMul { kernel: MatMulKernel::Tbe, batch, ..MatMul::new(m, 64, 64) };

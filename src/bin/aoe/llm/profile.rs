@@ -120,7 +120,7 @@ fn text(report: &Profiled) -> String {
     if !apart.is_empty() {
         let us: f64 = apart.iter().map(|row| row.may_gain_us).sum();
         let count = counted(apart.len() as u64, "record", "records");
-        lines.push(format!("{count} more would save {} us or nothing: CANN's default is an estimate", fixed(us, 0)));
+        lines.push(format!("{count} more may save {} us, or nothing", fixed(us, 0)));
         lines.extend(to_measure.iter().map(|file| format!("  {}", file.display())));
     }
     lines.push(learned(report));

@@ -254,8 +254,8 @@ impl CubeSpace {
     /// on, so far as that can be told cheaply.
     fn holds(&self, c: &[u32], p: P) -> bool {
         let is_tbe_s = self.tbe.is_none_or(|whole| {
-            // From there on A's steps are known, and what they need is asked of every kernel.
-            let are_steps_open = (P::FullLoad as usize..P::StepKa as usize).contains(&(p as usize));
+            // From there on all steps are known, and what they need is asked of every kernel.
+            let are_steps_open = (P::FullLoad as usize..P::StepKb as usize).contains(&(p as usize));
             let least = || whole.least_steps(self.value(c, P::BaseK));
             whole.holds(p, |p| self.value(c, p)) && (!are_steps_open || self.l1_from(c, p, least()))
         });
@@ -341,11 +341,11 @@ impl CubeSpace {
 
     /// Whether L1 holds what the parameters up to `p` ask for at least.
     fn l1(&self, c: &[u32], p: P) -> bool {
-        self.l1_from(c, p, 1)
+        self.l1_from(c, p, [1; 2])
     }
 
-    /// The same where a panel of A has so many steps along k at least.
-    fn l1_from(&self, c: &[u32], p: P, least_ka: u64) -> bool {
+    /// The same where panels of A and of B have so many steps along k at least.
+    fn l1_from(&self, c: &[u32], p: P, [least_ka, least_kb]: [u64; 2]) -> bool {
         let known = |q: P, least: u64| if (q as usize) <= (p as usize) { self.value(c, q) } else { least };
         let settled = (p as usize) >= (P::FullLoad as usize);
         if settled && self.batched.is_some_and(|batched| batched.is_several(p, |q| self.value(c, q))) {
@@ -365,7 +365,7 @@ impl CubeSpace {
             }
         };
         let steps_a = known(P::StepM, 1) * known(P::StepKa, least_ka);
-        let steps_b = known(P::StepN, 1) * known(P::StepKb, 1);
+        let steps_b = known(P::StepN, 1) * known(P::StepKb, least_kb);
         let a = side(full & FULL_A != 0, P::SingleM, P::BaseM, steps_a, known(P::DbA1, 1));
         let b = side(full & FULL_B != 0, P::SingleN, P::BaseN, steps_b, known(P::DbB1, 1));
         a.saturating_add(b).saturating_mul(self.limits.es) <= self.limits.l1

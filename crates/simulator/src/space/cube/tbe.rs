@@ -4,6 +4,7 @@
 use super::tiling::F;
 use super::{FULL_A, FULL_B, P};
 use crate::rounding::round_up;
+use crate::tiling::tbe::conv2d::filter_block;
 use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind};
 
@@ -19,6 +20,8 @@ pub(super) struct Whole {
     k: u64,
     /// Elements of k of one channel block with all kernel positions.
     block: u64,
+    /// The same of a panel of filters.
+    filter_block: u64,
     /// Columns as the schedule counts them.
     schedule_n: u64,
 }
@@ -48,6 +51,7 @@ impl Whole {
             n: round_up(shape.n, F),
             k: shape.k,
             block: k0.saturating_mul(positions),
+            filter_block: filter_block(w, soc.l1_size),
             schedule_n: shape.n.max(1),
         })
     }
@@ -81,7 +85,7 @@ impl Whole {
                 value(P::FullLoad) & FULL_B != 0 || columns.is_multiple_of(now.saturating_mul(value(P::BaseN)))
             }
             P::StepKa => value(P::FullLoad) & FULL_A != 0 || self.cuts_k(now, value(P::BaseK), self.block),
-            P::StepKb => value(P::FullLoad) & FULL_B != 0 || self.cuts_k(now, value(P::BaseK), 1),
+            P::StepKb => value(P::FullLoad) & FULL_B != 0 || self.cuts_k(now, value(P::BaseK), self.filter_block),
             _ => true,
         }
     }
@@ -91,10 +95,12 @@ impl Whole {
         self.schedule_n.div_ceil(single.max(1))
     }
 
-    /// Fewest steps that make a panel of A.
-    pub fn least_steps(&self, base: u64) -> u64 {
-        let whole_blocks = self.block / gcd(self.block, base.max(1));
-        whole_blocks.min(self.k.div_ceil(base.max(1))).max(1)
+    /// Fewest steps that make a panel of A, and of B.
+    pub fn least_steps(&self, base: u64) -> [u64; 2] {
+        [self.block, self.filter_block].map(|block| {
+            let whole_blocks = block / gcd(block, base.max(1));
+            whole_blocks.min(self.k.div_ceil(base.max(1))).max(1)
+        })
     }
 
     /// Whether core tasks of so many pixels are whole images, or even runs of L0 tiles of one.

@@ -204,6 +204,15 @@ fn split_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes) -> Judged {
     })
 }
 
+/// Elements of k that a panel of filters in L1 keeps together: those of a channel block with all kernel positions, as in
+/// all measured convolutions but those of 28 x 28 and more positions, of which 16 columns take much of L1. With the
+/// gradient of a filter k is pixels.
+pub(crate) fn filter_block(w: &Conv, l1: u64) -> u64 {
+    let block = Sizes::of(w).block;
+    let bytes = block.saturating_mul(F).saturating_mul(w.dtype.bytes().max(1));
+    if bytes <= l1 / 4 { block } else { w.cube().k0() }
+}
+
 /// What L1 holds of an operand: depth, width, buffers.
 type Held = (u64, u64, u64);
 
@@ -221,7 +230,7 @@ fn l1_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes, p: &Platform) -> Judged {
     let a: Held = held(t.l1_a, rows, l0.m, t.buffers.l1_a);
     let b: Held = held(t.l1_b, columns, l0.n, t.buffers.l1_b);
     let is_full = |tile: L1Tile| matches!(tile, L1Tile::Full(_));
-    for (name, (depth, _, _), block) in [("AL1_shape", a, sizes.block), ("BL1_shape", b, u64::from(l0.k_a.max(1)))] {
+    for (name, (depth, _, _), block) in [("AL1_shape", a, sizes.block), ("BL1_shape", b, filter_block(w, p.l1))] {
         let cuts = depth.is_multiple_of(block) && depth.is_multiple_of(l0.k_a.into()) && sizes.k.is_multiple_of(depth);
         demand(depth > 0 && cuts, || {
             format!(
