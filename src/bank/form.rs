@@ -274,7 +274,7 @@ impl Form {
         let platform = Platform::of(soc);
         match (&knowledge, workload) {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) => {
-                let broken = matmul_v3::accepts(tiling, w, &platform).map_err(|broken| broken.to_string());
+                let broken = matmul_v3::check_written(tiling, w, &platform).map_err(|broken| broken.to_string());
                 broken.map_err(|rule| Error::IllegalSchedule { rule })?;
             }
             (Knowledge::Conv3d(tiling), Workload::Conv(w)) => {

@@ -263,8 +263,7 @@ impl Problem {
         let reach = reach(&self.op, &self.workload, soc);
         let simulator = Simulator::new(soc.clone());
         // What the bank has is a tiling that is known.
-        let over =
-            if in_bank { simulator.doubt(&self.workload) } else { simulator.doubt_over_default(&self.workload) };
+        let over = if in_bank { simulator.doubt(&self.workload) } else { simulator.doubt_over_default(&self.workload) };
         let finding = Finding::predicted([today_us, ours_us], over, reach == Reach::Bank);
         let is_better = ours_us < today_us * (1.0 - LEAST_GAIN);
         let finding = is_better.then_some(finding);

@@ -2,6 +2,9 @@
 
 use crate::sim::interval::Interval;
 
+/// Least share of a kernel's time that is worth a measurement: runs of a network scatter by as much.
+const WORTH_MEASURING: f64 = 0.01;
+
 /// What becomes of a tiling that seems better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
@@ -9,7 +12,8 @@ pub enum Finding {
     Sure,
     /// It is predicted to gain, and may not. Its record lies apart until a measurement decides.
     ToMeasure,
-    /// No record: a measurement did not confirm the gain, or no run of CANN's could decide, as CANN reads no record of it.
+    /// No record: a measurement did not confirm the gain, or no run of CANN's could decide, as CANN reads no record of it or the
+    /// gain is too small.
     NotSure,
 }
 
@@ -19,7 +23,7 @@ impl Finding {
     pub fn predicted([before_us, us]: [f64; 2], doubt: Interval, is_read_by_cann: bool) -> Finding {
         if us / doubt.low < before_us {
             Finding::Sure
-        } else if is_read_by_cann {
+        } else if is_read_by_cann && us < before_us * (1.0 - WORTH_MEASURING) {
             Finding::ToMeasure
         } else {
             Finding::NotSure
@@ -43,5 +47,6 @@ mod tests {
         assert_eq!(of(49.9, false), Finding::Sure);
         assert_eq!(of(50.0, true), Finding::ToMeasure, "a gain of nothing is none");
         assert_eq!(of(50.0, false), Finding::NotSure, "nobody would run its record");
+        assert_eq!([of(98.9, true), of(99.1, true)], [Finding::ToMeasure, Finding::NotSure], "runs scatter by as much");
     }
 }

@@ -199,6 +199,8 @@ impl Units for Searches<'_> {
 struct Problem {
     case: Case,
     known: Option<Schedule>,
+    /// Whether nothing but a prediction speaks for it.
+    is_predicted: bool,
     default: Schedule,
     /// Whether a better tiling is looked for.
     searches: bool,
@@ -212,7 +214,10 @@ impl Problem {
         let soc = job.backend.soc();
         // Where CANN does not look a record decides nothing; the search begins with it, and writes what it finds where
         // CANN does.
-        let (known, unseen) = match job.bank.lookup(&case.workload)? {
+        let entry = job.bank.lookup(&case.workload)?;
+        let measured = entry.as_ref().and_then(|entry| entry.measured.as_ref());
+        let is_predicted = measured.is_some_and(|measured| measured.backend == Simulator::NAME);
+        let (known, unseen) = match entry {
             Some(entry) if entry.is_read_by_cann => (Some(entry.schedule), None),
             other => (None, other.map(|entry| entry.schedule)),
         };
@@ -222,7 +227,7 @@ impl Problem {
         let base = job.base.filter(|_| searches).map(|base| base.lookup(&case.workload)).transpose()?.flatten();
         let carried = near.iter().filter_map(|schedule| carried_over(schedule, &case.workload, soc));
         let near = unseen.into_iter().chain(base.map(|entry| entry.schedule)).chain(carried).collect();
-        Ok(Problem { case, known, default, searches, near })
+        Ok(Problem { case, known, is_predicted, default, searches, near })
     }
 }
 
@@ -283,6 +288,9 @@ fn tune_case(
     if baseline.in_bank {
         let is_noisy = tuner.backend.describe_for(&case.workload).noisy;
         over_default(&mut outcome, &problem.default, baseline.default_us, is_noisy);
+        if problem.is_predicted && !is_noisy && baseline.default_us.is_some() {
+            count_sure_gains_only(&mut outcome, tuner);
+        }
     }
     Ok(outcome)
 }
@@ -350,6 +358,19 @@ fn over_default(outcome: &mut CaseOutcome, default: &Schedule, default_us: Optio
         }
     }
     outcome.banked = Some(banked);
+}
+
+/// Has a record that nothing but a prediction speaks for count with CANN's default, unless its gain is sure: CANN runs it, and
+/// whether that gains anything is for a device to say.
+fn count_sure_gains_only(outcome: &mut CaseOutcome, tuner: &Tuner<'_>) {
+    let times = [outcome.before_us, outcome.after_us];
+    let doubt = tuner.backend.doubt_over_default(&outcome.workload);
+    let is_open = times[1] < times[0] && Finding::predicted(times, doubt, true) != Finding::Sure;
+    if outcome.status == BankStatus::Reserved && is_open {
+        outcome.unsure = Some(Timed { schedule: outcome.after.clone(), us: outcome.after_us });
+        (outcome.after, outcome.after_us) = (outcome.before.clone(), outcome.before_us);
+        outcome.status = BankStatus::NotSure;
+    }
 }
 
 /// Has a case that could not be measured count with CANN's default as the simulator has it: 0 would tell of a network that

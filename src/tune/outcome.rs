@@ -158,7 +158,7 @@ pub struct CaseOutcome {
     /// What nine of ten true ratios of the times before and after lie between, as multiples of the one here; `None` where
     /// nobody knows. Nothing that did not change is in doubt.
     pub doubt: Option<Interval>,
-    /// What seems better than what is, and is not sure to be: the bank gets no record of it.
+    /// What seems better than what is, and is not sure to be: the bank gets no record of it, or has it by a prediction alone.
     pub unsure: Option<Timed>,
     /// Who reads its record.
     pub reader: RecordReader,
@@ -215,9 +215,10 @@ pub enum BankStatus {
     Reserved,
     /// Not in a bank, and nothing better than the default found.
     Unsatisfied,
-    /// Something seems better, and the doubt in the times does not exclude that it is not: no record is made.
+    /// Something seems better, and the doubt in the times does not exclude that it is not: no record is made. Or the bank has
+    /// such a record, and nothing but a prediction speaks for it.
     NotSure,
-    /// The same, and only the estimate of CANN's default is in doubt: its record lies in the bank to measure.
+    /// The same, and CANN would run it: its record lies in the bank to measure.
     ToMeasure,
     /// Something better was found, and the bank could not be written.
     Unsaved,

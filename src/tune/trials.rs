@@ -86,8 +86,7 @@ pub(super) fn search(
         (outcome.after, outcome.after_us) = (schedule, us);
         // What the bank has is a tiling that is known.
         let is_known = baseline.in_bank;
-        let doubt =
-            if is_known { tuner.backend.doubt(&workload) } else { tuner.backend.doubt_over_default(&workload) };
+        let doubt = if is_known { tuner.backend.doubt(&workload) } else { tuner.backend.doubt_over_default(&workload) };
         Ok(Some(Finding::predicted([outcome.before_us, us], doubt, outcome.reader.is_cann())))
     });
     if *reference == Reference::Untuned && makes_no_difference(&made, outcome.before_us) {

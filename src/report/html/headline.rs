@@ -96,7 +96,7 @@ fn gain_facts(gains: &Gains<'_>) -> Vec<(String, String)> {
     let (own_form, not_sure, to_measure) = (&gains.own_form, &gains.not_sure, &gains.worth_measuring);
     for (name, count, saved_us) in [
         ("only libaoe reads", own_form.count, own_form.saved_us),
-        ("not sure, not in the bank", not_sure.count, not_sure.saved_us),
+        ("not sure, not counted", not_sure.count, not_sure.saved_us),
         ("of it to measure", to_measure.count, to_measure.saved_us),
     ] {
         let kinds = || counted(count as u64, "kind of kernel", "kinds of kernels");

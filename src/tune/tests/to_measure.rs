@@ -3,6 +3,7 @@
 use super::*;
 use crate::sim::interval::Interval;
 use crate::space::default_origin;
+use std::path::Path;
 
 /// Two tilings compare exactly; what stands for an estimated default may be twice too slow.
 struct Doubtful(Simulator);
@@ -45,12 +46,12 @@ fn what_only_the_estimate_of_the_default_leaves_in_doubt_is_recorded_apart_and_f
         [chain_of("MatMulV2", &[("a", 1024), ("b", 4096)])],
         AtomicBool::new(false),
     );
-    let tune = |to_measure: Option<ToMeasure<'_>>| {
+    let tune_with = |bank: &Path, to_measure: Option<ToMeasure<'_>>| {
         let mut job = OpatJob {
             name: "net",
             variants: &variants,
             backend: &backend,
-            bank: &mut bank_in(&live),
+            bank: &mut bank_in(bank),
             base: None,
             rescue: None,
             to_measure,
@@ -59,11 +60,13 @@ fn what_only_the_estimate_of_the_default_leaves_in_doubt_is_recorded_apart_and_f
         };
         opat(&mut job, &mut Watch::default()).unwrap()
     };
+    let tune = |to_measure: Option<ToMeasure<'_>>| tune_with(&live, to_measure);
     let apart_too = || {
         let bank = &mut bank_in(&apart);
         tune(Some(ToMeasure { bank, root: Some(apart.clone()) }))
     };
     let [first, second] = [apart_too(), apart_too()];
+    let with = tune_with(&apart, None);
     let doubtful: Vec<_> = first.cases.iter().filter(|case| case.status == BankStatus::ToMeasure).collect();
     assert!(!doubtful.is_empty(), "{first:?}");
     for case in doubtful {
@@ -73,6 +76,13 @@ fn what_only_the_estimate_of_the_default_leaves_in_doubt_is_recorded_apart_and_f
         assert_eq!(bank_in(&apart).lookup(&case.workload).unwrap().unwrap().schedule, found.schedule);
         let again = &second.cases[case.index];
         assert_eq!((&again.status, &again.unsure), (&case.status, &case.unsure), "a second run says the same");
+        let with = &with.cases[case.index];
+        assert_eq!(
+            (&with.status, with.after_us),
+            (&BankStatus::NotSure, case.before_us),
+            "who runs it has no gain yet"
+        );
+        assert_eq!(with.banked.as_ref().map(|banked| banked.us), Some(found.us), "and is told its time");
     }
     let alone = tune(None);
     assert!(alone.cases.iter().all(|case| case.status != BankStatus::ToMeasure), "there is no record of it");

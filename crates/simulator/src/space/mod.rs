@@ -28,7 +28,7 @@ use vector::{VectorSpace, Work};
 use volume::VolumeSpace;
 
 /// Versions of the spaces, for [`version`].
-const PRODUCTS: u32 = 4;
+const PRODUCTS: u32 = 5;
 const BATCHES: u32 = 4;
 const CONVOLUTIONS: u32 = 5;
 const VOLUMES: u32 = 4;

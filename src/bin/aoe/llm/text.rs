@@ -219,10 +219,7 @@ fn products(report: &Report) -> Vec<String> {
     if !apart.is_empty() {
         let us: f64 = apart.iter().filter_map(|p| Some(p.before_us - p.unsure_us?)).sum();
         let count = counted(apart.len() as u64, "more record", "more records");
-        lines.push(format!(
-            "  {count} may save {} us, launched once each, or nothing",
-            fixed(us, 1)
-        ));
+        lines.push(format!("  {count} may save {} us, launched once each, or nothing", fixed(us, 1)));
         lines.extend(report.to_measure.iter().map(|file| format!("  {}", file.display())));
     }
     let mut sorted: Vec<&Tuned> = report.products.iter().collect();

@@ -4,8 +4,8 @@
 use super::tiling::F;
 use super::{FULL_A, FULL_B, P};
 use crate::rounding::round_up;
-use crate::tiling::tbe::conv2d::filter_block;
 use crate::soc::{Arch, Soc};
+use crate::tiling::tbe::conv2d::filter_block;
 use crate::workload::{Conv, ConvKind};
 
 /// The extents of a convolution as TBE's kernel counts them.

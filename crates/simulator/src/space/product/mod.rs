@@ -2,7 +2,7 @@
 //!
 //! The parameters are a record's fields, and each template of the operator has its own: what its kernel does not
 //! read, or what follows from the rest, has the one value 0 here. So every configuration is another record, and all
-//! of them run ([`crate::tiling::matmul_v3::accepts`]).
+//! of them run ([`crate::tiling::matmul_v3::check_written`]).
 
 mod resolve;
 mod rules;
@@ -14,7 +14,7 @@ mod values;
 use super::Parameter;
 use crate::soc::{Arch, Soc};
 use crate::tiling::Platform;
-use crate::tiling::matmul_v3::{Tiling, accepts};
+use crate::tiling::matmul_v3::{Tiling, check_written, keeps_columns};
 use crate::workload::{CubeSchedule, MatMul, MatMulKernel};
 use aoe_graph::DataType;
 use rules::Allowed;
@@ -79,6 +79,8 @@ struct Bounds {
     bias_n: u64,
     /// Most rows of a block whose result vector cores compact in UB.
     compacted_m: u64,
+    /// Deterministic split-K may keep three blocks of columns.
+    keeps_columns: bool,
 }
 
 /// All tilings of one product.
@@ -134,7 +136,7 @@ impl ProductSpace {
     pub fn schedule(&self, configuration: &[u32]) -> Option<CubeSchedule> {
         let tiling = resolve::tiling(&self.values(configuration), &self.bounds)?;
         // The rules of the space are chosen so that this refuses nothing; it is the one table of what runs.
-        accepts(&tiling, &self.product, &self.platform).ok()?;
+        check_written(&tiling, &self.product, &self.platform).ok()?;
         tiling.schedule(&self.product).ok()
     }
 
@@ -279,6 +281,7 @@ impl Bounds {
             l1: soc.l1_size.saturating_sub(if w.bias { 1024 } else { 0 }),
             bias_n: if w.bias && soc.bt_size > 0 { soc.bt_size / 4 } else { u64::MAX },
             compacted_m: soc.ub_size / 256 / result / 16 * 16,
+            keeps_columns: keeps_columns(w, &Platform::of(soc)),
         }
     }
 }

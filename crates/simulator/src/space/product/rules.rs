@@ -60,8 +60,9 @@ impl Bounds {
             P::SingleM | P::SingleN | P::KTasks => self.single(p, template, v),
             P::StepM => match template {
                 Template::SingleCore => Allowed::between(1, self.m.div_ceil(self.base_m(v)).min(3)),
-                // The two forms that the kernel has: three blocks of n, or three of m.
-                Template::Deterministic => Allowed::From(1, 2),
+                // Three blocks of n where CANN's own tiling has them, or three of m.
+                Template::Deterministic if self.keeps_columns => Allowed::From(1, 2),
+                Template::Deterministic => Allowed::Only(2),
                 _ => FOLLOWS,
             },
             P::StepN => {
@@ -104,11 +105,17 @@ impl Bounds {
 
     /// Blocks of a task along m and n, pieces of k.
     fn single(&self, p: P, template: Template, v: &Values) -> Allowed {
-        let blocks =
-            |extent: u64, base: u64, step: P| Allowed::between(v[step as usize].max(1), extent.div_ceil(base.max(1)));
+        // At least a step's, and so many that there are no more tasks.
+        let blocks = |extent: u64, base: u64, step: P, tasks: u64| {
+            let all = extent.div_ceil(base.max(1));
+            Allowed::between(v[step as usize].max(1).max(all.div_ceil(tasks.max(1))), all)
+        };
         match (template, p) {
-            (Template::SingleCore | Template::FullB, P::SingleM) => blocks(self.m, self.base_m(v), P::StepM),
-            (Template::SingleCore | Template::SingleCoreWithA, P::SingleN) => blocks(self.n, self.base_n(v), P::StepN),
+            (Template::SingleCore, P::SingleM) => blocks(self.m, self.base_m(v), P::StepM, self.cores),
+            (Template::FullB, P::SingleM) => blocks(self.m, self.base_m(v), P::StepM, u64::MAX),
+            (Template::SingleCore | Template::SingleCoreWithA, P::SingleN) => {
+                blocks(self.n, self.base_n(v), P::StepN, self.cores / self.m_tasks(v).max(1))
+            }
             (Template::Deterministic, P::SingleN) => Allowed::between(1, self.long_axis_blocks(v)),
             (Template::MultiCore, P::KTasks) => Allowed::From(2, self.cores),
             _ => FOLLOWS,

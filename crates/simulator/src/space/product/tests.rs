@@ -5,7 +5,7 @@ use super::{ProductSpace, is_matmul_v3};
 use crate::soc::Soc;
 use crate::space::OperatorSpace;
 use crate::tiling::Platform;
-use crate::tiling::matmul_v3::{Tiling, accepts};
+use crate::tiling::matmul_v3::{Tiling, check_written};
 use crate::workload::{MatMul, Schedule, Workload};
 use aoe_graph::{DataType, Format};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ proptest! {
             prop_assert!(schedule.is_some(), "{w}: {:?}", space.values(&configuration));
             let schedule = schedule.unwrap();
             let record = Tiling::from_schedule(&schedule).unwrap().widened(&w);
-            prop_assert_eq!(accepts(&record, &w, &Platform::of(&soc)), Ok(()), "{:?}", record);
+            prop_assert_eq!(check_written(&record, &w, &Platform::of(&soc)), Ok(()), "{:?}", record);
             prop_assert_eq!(record.narrowed(&w).schedule(&w).unwrap(), schedule.clone());
             prop_assert_eq!(space.configuration(&schedule), Some(configuration), "{:?}", record);
             // The fast way to a random tiling finds only legal ones too.

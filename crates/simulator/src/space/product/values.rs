@@ -66,6 +66,8 @@ fn blocks(whole: u64, cores: u64) -> Vec<u64> {
     for base in [64, 128, 192, 256, 384, 512] {
         values.extend((1..=cores).map(|count| whole.div_ceil(count).div_ceil(base)));
     }
+    // All of it, whatever the block.
+    values.extend((1..=LONGEST / F).map(|fractals| whole.div_ceil(fractals * F)));
     values
 }
 

@@ -6,6 +6,8 @@ use super::prepass::kept_by_deterministic;
 use super::problem::Problem;
 use super::rules::Rule;
 use super::split_k::{keep_a, keep_b};
+use crate::tiling::Platform;
+use crate::workload::MatMul;
 
 /// The deterministic split-K template, where CANN has a reason for it.
 pub(super) fn deterministic(q: &Problem, d: &mut Draft) -> bool {
@@ -69,6 +71,14 @@ fn columns_kept(q: &Problem) -> bool {
         && (!q.x256(n) || q.x256(m))
         && (q.x256(m) || n * es > 256)
         && !(m >= 2048 && n == 16)
+}
+
+/// Whether CANN would have the form that keeps columns for every product that asks the bank by the key of this one: keys
+/// hold rows and columns in whole fractals.
+pub fn keeps_columns(w: &MatMul, p: &Platform) -> bool {
+    let (most, least) = (up(w.m, 16), if w.m.is_multiple_of(16) { w.m } else { w.m / 16 * 16 + 1 });
+    let holds = |m: u64| columns_kept(&Problem::new(&MatMul { m, ..w.clone() }, p));
+    w.n.is_multiple_of(16) && [least, w.m, most].into_iter().all(holds)
 }
 
 /// Extent of the long axis in one go: all of it if the panels of all cores fit 70 % of L2, else even parts that do.

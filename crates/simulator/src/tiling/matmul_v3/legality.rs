@@ -1,6 +1,7 @@
 //! What a tiling must satisfy for CANN's kernels to compute the product at all. CANN checks only the digits of a
 //! record; everything else goes to the kernel as it stands.
 
+use super::deterministic::keeps_columns;
 use super::math::{cd, product, up};
 use super::record::Tiling;
 use super::template::{Digits, Template, task_count};
@@ -86,6 +87,13 @@ pub enum Broken {
         /// Cores of the part.
         cores: u64,
     },
+    /// What neither a record that CANN ships nor a default of its own has for such a product.
+    NotKnown {
+        /// `tilingEnable`.
+        enable: u32,
+        /// What it is.
+        what: &'static str,
+    },
     /// A buffer does not hold what the tiling puts into it.
     Buffer {
         /// L0A, L0B, L0C or L1.
@@ -150,6 +158,9 @@ impl fmt::Display for Broken {
             ),
             Broken::Rounds { tasks, cores } => {
                 write!(f, "multi-core split-K has {tasks} tasks, but one round of {cores} cores only")
+            }
+            Broken::NotKnown { enable, what } => {
+                write!(f, "tilingEnable = {enable} with {what}: that the kernel computes it is not known")
             }
             Broken::Buffer { name, needed, size } => {
                 write!(f, "{name} needs {needed} bytes, the part has {size}")
@@ -242,6 +253,22 @@ pub fn runs(t: &Tiling, w: &MatMul, p: &Platform) -> Result<(), Broken> {
 pub fn accepts(t: &Tiling, w: &MatMul, p: &Platform) -> Result<(), Broken> {
     check(t, w, p)?;
     fits(t, w, p)
+}
+
+/// The same of a record made here: what CANN does in no record that it ships, and by itself for other products only, is
+/// not known to run.
+pub fn check_written(t: &Tiling, w: &MatMul, p: &Platform) -> Result<(), Broken> {
+    accepts(t, w, p)?;
+    let enable = t.tiling_enable;
+    let keeps = t.step_n > t.step_m;
+    let tasks = product([cd(w.m, t.single_core_m.into()), cd(w.n, t.single_core_n.into())]);
+    match enable % 10 {
+        3 if keeps && !keeps_columns(w, p) => {
+            Err(Broken::NotKnown { enable, what: "stepN above stepM where CANN's own tiling has three blocks of rows" })
+        }
+        2 if tasks > t.used_core_num.into() => Err(Broken::NotKnown { enable, what: "more tasks than usedCoreNum" }),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the part's buffers hold what the tiling puts into them.

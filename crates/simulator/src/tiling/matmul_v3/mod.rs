@@ -26,7 +26,8 @@ mod template;
 mod tests;
 
 pub use default::{Choice, Mode, default, default_in};
-pub use legality::{Broken, accepts, check, fits, runs};
+pub use deterministic::keeps_columns;
+pub use legality::{Broken, accepts, check, check_written, fits, runs};
 pub use prepass::{PrepassTile, nd2nz, nd2nz_of, prepass};
 pub use record::{Rounding, Tiling, rounding};
 pub use rules::{Rule, Rules};
