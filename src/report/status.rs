@@ -42,7 +42,7 @@ statuses! {
     Reserved = BankStatus::Reserved, "reserved", "kept";
     Unsatisfied = BankStatus::Unsatisfied, "unsatisfied", "default stays";
     NotSure = BankStatus::NotSure, "not_sure", "not sure";
-    ToMeasure = BankStatus::ToMeasure, "to_measure", "not sure, to measure";
+    ToMeasure = BankStatus::ToMeasure, "to_measure", "to measure";
     Unsaved = BankStatus::Unsaved, "unsaved", "unsaved";
     NotTuned = BankStatus::NotTuned, "not_tuned", "not tuned";
     NotTunable = BankStatus::NotTunable(_), "not_tunable", "nothing to choose";
