@@ -251,7 +251,10 @@ impl Replacements {
         for file in self.files.iter().filter(|file| file.is_renamed) {
             let restored = match &file.old {
                 Old::Content(content) => storage::replace(storage, &file.path, &file.temporary, &[content]),
-                Old::Absent => storage.remove(&file.path),
+                // Durably: a power cut must not take back this one and keep that of a side file.
+                Old::Absent => {
+                    storage.remove(&file.path).and_then(|()| storage.sync_directory(directory_of(&file.path)))
+                }
             };
             if let Err(e) = restored {
                 log::warn!("{} stays as newly written: {e}", file.path.display());
