@@ -13,6 +13,8 @@ pub enum Planted {
     Directories,
     /// Locks keep nobody out.
     Locks,
+    /// A merge does not see the last file of a bank.
+    Merge,
     /// What is one step to all threads is two.
     Torn,
     /// Threads that read a file note its name in one place.
@@ -102,8 +104,9 @@ fn planted(name: &str) -> Result<Planted, String> {
         "contents" => Ok(Planted::Contents),
         "directories" => Ok(Planted::Directories),
         "locks" => Ok(Planted::Locks),
+        "merge" => Ok(Planted::Merge),
         "torn" => Ok(Planted::Torn),
         "shared" => Ok(Planted::Shared),
-        _ => Err(format!("`{name}` is no fault: contents, directories, locks, torn, shared")),
+        _ => Err(format!("`{name}` is no fault: contents, directories, locks, merge, torn, shared")),
     }
 }

@@ -13,14 +13,15 @@ const HELP: &str = "\
 Usage: aoe-reliability CAMPAIGN [--seeds=N] [--from=SEED] [--seed=SEED] [--plant=FAULT] [--threads=N]
 
 Campaigns:
-  banks   processes that write one bank, in a simulated world: every order of their steps, crashes, faults of the disk
+  banks   processes that write one to three banks and merge them, in a simulated world: every order of their steps, crashes, faults of the disk
   orders  threads on the fork word, one session, the tables and one bank: all orders of their steps; where there are too
           many, --seeds of them. Needs a build with --cfg aoe_interleavings
 
   --seeds=N      worlds to run (10000)
   --from=SEED    the first of them (0)
   --seed=SEED    this one alone, told step by step
-  --plant=FAULT  leave something out, which has to be found out: contents, directories, locks in banks; torn, shared in orders
+  --plant=FAULT  leave something out, which has to be found out: contents, directories, locks, merge in banks; torn,
+                 shared in orders
   --threads=N    worlds at once (the processors)
 
 The exit status is 0 where nothing was found, or where what was planted was; 1 otherwise; 2 for wrong arguments.

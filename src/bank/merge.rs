@@ -14,6 +14,7 @@ use super::merge_whole::{Split, split};
 use super::record::Record;
 use super::side::{Side, Verdict, soc_digest};
 use super::standing::Standing;
+use super::storage::Storage;
 use super::transaction::Transaction;
 use crate::output_file::directory_of;
 use crate::soc::Soc;
@@ -44,6 +45,24 @@ pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<M
     for place in checked(sources, into, built_in)? {
         merge_place(&place, &mut outcome)?;
     }
+    Ok(outcome)
+}
+
+/// [`merge`] of directories of operator banks on another storage: the seam through which tests crash and fail it. Their
+/// files are read before the target is locked. Other banks in them, and what lies deeper, are left out.
+///
+/// The sources are only read. All files of the target are replaced together, or none. Fails as [`merge`] does.
+pub fn merge_on(storage: &dyn Storage, sources: &[PathBuf], into: &Path) -> Result<MergeOutcome> {
+    let found = sources.iter().flat_map(|source| storage.files(source));
+    let jobs = paired(found.filter(|path| FileName::of(path).is_ok()).collect(), into, false, &[])?;
+    let mut outcome = MergeOutcome::default();
+    let mut transaction = Transaction::begin(storage, into)?;
+    for job in &jobs {
+        let given = job.read_given(storage)?;
+        job.take(|| Ok(given), storage, &mut transaction, &mut outcome)?;
+    }
+    outcome.warnings.extend(transaction.warning());
+    transaction.commit()?;
     Ok(outcome)
 }
 
@@ -102,10 +121,15 @@ struct Job {
 
 /// Pairs the files of the sources with those of the target.
 fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Job>> {
-    let is_file = is_one_file(into);
+    let jobs = paired(bank_files(sources)?, into, is_one_file(into), &bank_files(built_in)?)?;
+    check_target(into, jobs.first())?;
+    Ok(jobs)
+}
+
+/// The same of files that were found. `is_file` says whether all go into one.
+fn paired(sources: Vec<PathBuf>, into: &Path, is_file: bool, built_in: &[PathBuf]) -> Result<Vec<Job>> {
     let mut jobs: Vec<Job> = Vec::new();
-    let built_in = bank_files(built_in)?;
-    for source in bank_files(sources)? {
+    for source in sources {
         let target = if is_file { into.to_owned() } else { into.join(source.file_name().unwrap_or_default()) };
         if is_same(&source, &target) {
             return Err(refused(&source, "is the file that it would be merged into".into()));
@@ -131,7 +155,6 @@ fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Jo
             jobs.push(Job { target, name, sources: vec![source], built_in });
         }
     }
-    check_target(into, jobs.first())?;
     Ok(jobs)
 }
 
@@ -160,29 +183,40 @@ impl Job {
     fn run(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
         std::thread::scope(|scope| {
             // Meanwhile the target is locked and read.
-            let given = scope.spawn(|| self.read_given());
-            let merged = self.file(&self.target).rewrite(transaction, |document, side| {
-                let (built_in, sources) = given.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                let given = built_in.iter().chain(&sources);
-                outcome.warnings.extend(given.flat_map(|given| given.warnings.iter().cloned()));
-                let soc = self.soc();
-                let soc_fields = soc.as_ref().map(soc_digest);
-                let mut merging =
-                    Merging { soc: soc.as_ref(), soc_fields, document, side, built_in: &built_in, outcome };
-                for source in &sources {
-                    merging.take_in(source);
-                }
-                Ok(())
-            })?;
-            outcome.warnings.extend(merged.warnings);
-            outcome.changed.extend(merged.changed.then(|| self.target.clone()));
-            Ok(())
+            let given = scope.spawn(|| self.read_given(&DISK));
+            let given = || given.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            self.take(given, &DISK, transaction, outcome)
         })
     }
 
+    /// Merges what the built-in bank and the sources have, which is asked for once the target is locked and read.
+    fn take(
+        &self,
+        given: impl FnOnce() -> Result<(Vec<Given>, Vec<Given>)>,
+        storage: &dyn Storage,
+        transaction: &mut Transaction<'_>,
+        outcome: &mut MergeOutcome,
+    ) -> Result<()> {
+        let merged = self.file(storage, &self.target).rewrite(transaction, |document, side| {
+            let (built_in, sources) = given()?;
+            let given = built_in.iter().chain(&sources);
+            outcome.warnings.extend(given.flat_map(|given| given.warnings.iter().cloned()));
+            let soc = self.soc();
+            let soc_fields = soc.as_ref().map(soc_digest);
+            let mut merging = Merging { soc: soc.as_ref(), soc_fields, document, side, built_in: &built_in, outcome };
+            for source in &sources {
+                merging.take_in(source);
+            }
+            Ok(())
+        })?;
+        outcome.warnings.extend(merged.warnings);
+        outcome.changed.extend(merged.changed.then(|| self.target.clone()));
+        Ok(())
+    }
+
     /// Reads what the built-in bank and the sources have.
-    fn read_given(&self) -> Result<(Vec<Given>, Vec<Given>)> {
-        let read = |paths: &[PathBuf]| paths.iter().map(|path| self.read(path)).collect::<Result<Vec<_>>>();
+    fn read_given(&self, storage: &dyn Storage) -> Result<(Vec<Given>, Vec<Given>)> {
+        let read = |paths: &[PathBuf]| paths.iter().map(|path| self.read(storage, path)).collect::<Result<Vec<_>>>();
         let (built_in, mut sources) = (read(&self.built_in)?, read(&self.sources)?);
         for (path, source) in self.sources.iter().zip(&sources) {
             self.check_parts(path, &source.document)?;
@@ -215,12 +249,12 @@ impl Job {
         Part { soc: self.name.soc.clone(), cores: self.name.cores }.soc().ok()
     }
 
-    fn file(&self, path: &Path) -> BankFile<'static> {
-        BankFile::at(&DISK, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
+    fn file<'a>(&self, storage: &'a dyn Storage, path: &Path) -> BankFile<'a> {
+        BankFile::at(storage, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
     }
 
-    fn read(&self, path: &Path) -> Result<Given> {
-        let file = self.file(path);
+    fn read(&self, storage: &dyn Storage, path: &Path) -> Result<Given> {
+        let file = self.file(storage, path);
         let (document, side) =
             file.read()?.ok_or_else(|| Error::file("read", path, "there is no such file".to_owned()))?;
         let warnings = file.findings(&document, &side);

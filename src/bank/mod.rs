@@ -77,7 +77,7 @@ pub use index::{Found, Index, Part};
 pub use key::{Key, Unusable};
 pub use layout::{Field, FieldType, Layout};
 pub use lines::Finding;
-pub use merge::merge;
+pub use merge::{merge, merge_on};
 pub use merge_outcome::MergeOutcome;
 pub use operator::{Entry, OperatorBank};
 pub use paths::{BankEnvironment, BankPaths, Reader, Toolkit};

@@ -194,7 +194,7 @@ impl Disk {
                 state.link(path, Inode { is_synced: true, ..Inode::default() })?;
                 continue;
             };
-            if state.planted == Some(Planted::Locks) {
+            if state.is_planted(Planted::Locks) {
                 return Ok(Some(inode));
             }
             while state.locks.contains_key(&inode) {
@@ -320,6 +320,10 @@ impl State {
         path.parent().is_none() || self.seen.directories.contains(path)
     }
 
+    pub(super) fn is_planted(&self, planted: Planted) -> bool {
+        self.planted == Some(planted)
+    }
+
     pub(super) fn inode(&self, path: &Path) -> Option<usize> {
         self.seen.files.get(path).copied()
     }
@@ -365,11 +369,11 @@ impl State {
     }
 
     pub(super) fn sync(&mut self, inode: usize) {
-        self.inodes[inode].is_synced |= self.planted != Some(Planted::Contents);
+        self.inodes[inode].is_synced |= !self.is_planted(Planted::Contents);
     }
 
     pub(super) fn sync_directory(&mut self, path: &Path) {
-        if self.planted == Some(Planted::Directories) {
+        if self.is_planted(Planted::Directories) {
             return;
         }
         for change in std::mem::take(&mut self.pending) {

@@ -4,15 +4,20 @@ use super::plan::Find;
 use aoe::workload::Schedule;
 use std::sync::{Mutex, MutexGuard};
 
+/// What a bank has for a problem: the tiling, and its time where that is known.
+pub type Found = (Schedule, Option<f64>);
+
 /// One record that a process tried to save.
 #[derive(Debug, Clone)]
 struct Attempt {
     process: usize,
+    bank: u8,
     find: Find,
     schedule: Schedule,
     /// What the process had seen there, which it decided to replace.
     seen: Option<Schedule>,
-    is_acknowledged: bool,
+    /// The banks that are known to have it, or what took its place: a bit for each.
+    acknowledged: u8,
 }
 
 impl Attempt {
@@ -22,81 +27,119 @@ impl Attempt {
     }
 }
 
-/// All of them. Locked without a step of the world in between: no order of steps hangs on it.
+/// What was tried.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<Vec<Attempt>>);
+struct Tried {
+    attempts: Vec<Attempt>,
+    /// From which bank into which one was merged, or was tried to.
+    merges: Vec<(u8, u8)>,
+}
+
+impl Tried {
+    /// The banks that may have what was saved in one: a bit for each.
+    fn reached_from(&self, bank: u8) -> u8 {
+        let mut reached = 1 << bank;
+        loop {
+            let further = self.merges.iter().filter(|(from, _)| reached >> from & 1 == 1);
+            let all = further.fold(reached, |all, (_, into)| all | 1 << into);
+            if all == reached {
+                return all;
+            }
+            reached = all;
+        }
+    }
+
+    /// The attempts at a problem that a bank may have.
+    fn of(&self, bank: u8, problem: u8) -> Vec<&Attempt> {
+        let may_be_there = |a: &&Attempt| a.find.problem == problem && self.reached_from(a.bank) >> bank & 1 == 1;
+        self.attempts.iter().filter(may_be_there).collect()
+    }
+}
+
+/// All of it. Locked without a step of the world in between: no order of steps hangs on it.
+#[derive(Debug, Default)]
+pub struct Ledger(Mutex<Tried>);
 
 impl Ledger {
-    fn attempts(&self) -> MutexGuard<'_, Vec<Attempt>> {
+    fn tried(&self) -> MutexGuard<'_, Tried> {
         self.0.lock().expect("a world that panicked is over")
     }
 
     /// Notes what is about to be saved; gives its number.
-    pub fn attempt(&self, process: usize, find: Find, seen: Option<Schedule>) -> usize {
-        let mut attempts = self.attempts();
-        attempts.push(Attempt { process, find, schedule: find.schedule(), seen, is_acknowledged: false });
+    pub fn attempt(&self, process: usize, bank: u8, find: Find, seen: Option<Schedule>) -> usize {
+        let attempts = &mut self.tried().attempts;
+        attempts.push(Attempt { process, bank, find, schedule: find.schedule(), seen, acknowledged: 0 });
         attempts.len() - 1
     }
 
-    pub fn acknowledge(&self, numbers: &[usize]) {
-        let mut attempts = self.attempts();
-        numbers.iter().for_each(|&number| attempts[number].is_acknowledged = true);
+    /// Notes that banks are about to be merged into one; gives what is certain to be in one of them.
+    pub fn merge(&self, from: &[u8], into: u8) -> Vec<usize> {
+        let mut certain: Vec<usize> = from.iter().flat_map(|&bank| self.acknowledged(bank)).collect();
+        certain.sort_unstable();
+        certain.dedup();
+        self.tried().merges.extend(from.iter().map(|&from| (from, into)));
+        certain
     }
 
-    /// Those that are certain by now.
-    pub fn acknowledged(&self) -> Vec<usize> {
-        let attempts = self.attempts();
-        (0..attempts.len()).filter(|&number| attempts[number].is_acknowledged).collect()
+    /// Notes that a bank has these.
+    pub fn acknowledge(&self, numbers: &[usize], bank: u8) {
+        let attempts = &mut self.tried().attempts;
+        numbers.iter().for_each(|&number| attempts[number].acknowledged |= 1 << bank);
+    }
+
+    /// Those that are certain by now to be in a bank.
+    pub fn acknowledged(&self, bank: u8) -> Vec<usize> {
+        let attempts = &self.tried().attempts;
+        (0..attempts.len()).filter(|&number| attempts[number].acknowledged >> bank & 1 == 1).collect()
     }
 
     pub fn is_acknowledged_to(&self, process: usize) -> bool {
-        self.attempts().iter().any(|attempt| attempt.process == process && attempt.is_acknowledged)
+        self.tried().attempts.iter().any(|attempt| attempt.process == process && attempt.acknowledged != 0)
     }
 
-    /// Fails unless what was found was recorded by somebody, and each record that was acknowledged before is it or was
-    /// rightly replaced by it, at once or by way of others.
-    pub fn check(&self, problem: u8, found: Option<(&Schedule, Option<f64>)>, acknowledged: &[usize]) {
-        let attempts = self.attempts();
+    /// Fails unless what was found in a bank was recorded by somebody, and each record that was acknowledged before is it or
+    /// was rightly replaced by it, at once or by way of others.
+    pub fn check(&self, bank: u8, problem: u8, found: Option<&Found>, acknowledged: &[usize]) {
+        let tried = self.tried();
+        let attempts = tried.of(bank, problem);
         let is_found = |attempt: &Attempt| {
-            attempt.find.problem == problem
-                && found.is_some_and(|(schedule, time)| {
-                    *schedule == attempt.schedule && time == Some(f64::from(attempt.find.time_us))
-                })
+            found.is_some_and(|(schedule, time)| {
+                *schedule == attempt.schedule && *time == Some(f64::from(attempt.find.time_us))
+            })
         };
         assert!(
-            found.is_none() || attempts.iter().any(is_found),
-            "problem {problem} has {found:?}, which nobody recorded: {:?}",
-            told(&attempts, problem)
+            found.is_none() || attempts.iter().any(|attempt| is_found(attempt)),
+            "problem {problem} has {found:?} in bank {bank}, which nobody recorded: {:?}",
+            told(&attempts)
         );
-        for &number in acknowledged.iter().filter(|&&number| attempts[number].find.problem == problem) {
+        for number in acknowledged {
+            let from = &tried.attempts[*number];
             assert!(
-                reaches(&attempts, number, is_found),
-                "problem {problem}: {:?} was acknowledged and is lost; there is {:?} of {:?}",
-                attempts[number].find,
+                from.find.problem != problem || reaches(&attempts, from, is_found),
+                "problem {problem}: {:?} was acknowledged to be in bank {bank} and is lost; there is {:?} of {:?}",
+                from.find,
                 found.map(|(_, time)| time),
-                told(&attempts, problem)
+                told(&attempts)
             );
         }
     }
 }
 
-fn told(attempts: &[Attempt], problem: u8) -> Vec<(usize, Find, bool)> {
-    let of_it = attempts.iter().filter(|attempt| attempt.find.problem == problem);
-    of_it.map(|attempt| (attempt.process, attempt.find, attempt.is_acknowledged)).collect()
+fn told(attempts: &[&Attempt]) -> Vec<(usize, Find, u8)> {
+    attempts.iter().map(|attempt| (attempt.process, attempt.find, attempt.acknowledged)).collect()
 }
 
 /// Whether replacements lead from an attempt to one that is wanted.
-fn reaches(attempts: &[Attempt], from: usize, is_wanted: impl Fn(&Attempt) -> bool) -> bool {
-    let problem = attempts[from].find.problem;
+fn reaches(attempts: &[&Attempt], from: &Attempt, is_wanted: impl Fn(&Attempt) -> bool) -> bool {
     let (mut seen, mut open) = (vec![false; attempts.len()], vec![from]);
     while let Some(now) = open.pop() {
-        if is_wanted(&attempts[now]) {
+        if is_wanted(now) {
             return true;
         }
-        for (next, attempt) in attempts.iter().enumerate().filter(|(_, attempt)| attempt.find.problem == problem) {
-            if !seen[next] && attempt.replaces(&attempts[now]) {
+        for (next, attempt) in attempts.iter().enumerate() {
+            if !seen[next] && attempt.replaces(now) {
                 seen[next] = true;
-                open.push(next);
+                open.push(attempt);
             }
         }
     }

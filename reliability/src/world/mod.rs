@@ -4,26 +4,21 @@
 //! What must hold: a record that `save` acknowledged is in the bank, or one that took its place by the rules; whatever
 //! is read was recorded by somebody, with the time it was recorded with; and when faults stop, the next save works.
 
+mod acts;
 mod disk;
 mod ledger;
 pub mod plan;
 mod process;
 
 use crate::campaign::{Finding, Planted};
-use aoe::bank::{BankPaths, OperatorBank};
-use aoe::soc::Soc;
+use acts::{contents, live, look, merge};
 use disk::{Disk, Told};
 use ledger::Ledger;
-use plan::{Action, Find, Life, PROBLEMS, Plan, workload};
-use process::Process;
+use plan::{Action, BANKS, Find, Life, PROBLEMS, Plan};
 use shuttle::scheduler::RandomScheduler;
 use shuttle::{Config, FailurePersistence, Runner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// Where the bank lies.
-const DIRECTORY: &str = "/bank/Ascend910B2/unified_bank";
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of stack for each process.
 const STACK: usize = 1 << 20;
@@ -104,7 +99,8 @@ impl World {
                 self.disk.cut_power_at(None);
             }
         }
-        self.check_end(random);
+        self.check_joins(plan.banks, random);
+        self.check_end(plan.banks, random);
     }
 
     fn spawn(&self, life: &Life) -> shuttle::thread::JoinHandle<()> {
@@ -113,80 +109,46 @@ impl World {
         shuttle::thread::spawn(move || live(&disk, &ledger, process, &life))
     }
 
-    /// When faults stop, the next save works, leaves nothing behind, and what was acknowledged outlives the next power cut.
-    fn check_end(&self, random: &mut fastrand::Rng) {
-        let finds = (0..PROBLEMS).map(|problem| Find { problem, tiling: 0, time_us: 9 }).collect();
-        let last = Life { faults: Vec::new(), actions: vec![Action::Look, Action::Save(finds)], day: 1 };
+    /// However banks are merged, the same records are left.
+    fn check_joins(&self, banks: u8, random: &mut fastrand::Rng) {
+        if banks == 1 {
+            return;
+        }
         let process = self.disk.process(Vec::new());
-        live(&self.disk, &self.ledger, process, &last);
-        assert!(self.ledger.is_acknowledged_to(process), "when faults stop, a save does not work");
+        let mut order: Vec<u8> = (0..banks).collect();
+        let merge = |from: &[u8], into: u8| {
+            assert!(merge(&self.disk, &self.ledger, process, from, into), "when faults stop, a merge does not work");
+        };
+        let (together, in_turn) = (BANKS, BANKS + 1);
+        merge(&order, together);
+        random.shuffle(&mut order);
+        order.iter().for_each(|&bank| merge(&[bank], in_turn));
+        let joined = contents(&self.disk, process, together);
+        assert_eq!(joined, contents(&self.disk, process, in_turn), "merged at once, and in the order {order:?}");
+        look(&self.disk, &self.ledger, process, together, 1);
+        if random.bool() {
+            let (first, others) = order.split_first().expect("there are banks");
+            merge(others, *first);
+            others.iter().for_each(|&other| merge(&[*first], other));
+            for bank in order {
+                assert_eq!(joined, contents(&self.disk, process, bank), "bank {bank} after each was merged into each");
+            }
+        }
+    }
+
+    /// When faults stop, the next save works, leaves nothing behind, and what was acknowledged outlives the next power cut.
+    fn check_end(&self, banks: u8, random: &mut fastrand::Rng) {
+        let finds: Vec<_> = (0..PROBLEMS).map(|problem| Find { problem, tiling: 0, time_us: 9 }).collect();
+        for bank in 0..banks {
+            let actions = vec![Action::Look(bank), Action::Save(bank, finds.clone())];
+            let process = self.disk.process(Vec::new());
+            live(&self.disk, &self.ledger, process, &Life { faults: Vec::new(), actions, day: 1 });
+            assert!(self.ledger.is_acknowledged_to(process), "when faults stop, a save does not work");
+        }
         let left = self.disk.files_ending(".tmp");
         assert!(left.is_empty(), "the last save leaves {left:?}");
         self.disk.after_power_cut(random);
         let process = self.disk.process(Vec::new());
-        look(&self.disk, &self.ledger, process, 1);
-    }
-}
-
-/// A process from its beginning to its end.
-fn live(disk: &Arc<Disk>, ledger: &Ledger, process: usize, life: &Life) {
-    for action in &life.actions {
-        match action {
-            Action::Wait => shuttle::thread::yield_now(),
-            Action::Look => look(disk, ledger, process, life.day),
-            Action::Save(finds) => save(disk, ledger, process, life.day, finds),
-        }
-        if !disk.lives(process) {
-            return;
-        }
-    }
-}
-
-fn soc() -> &'static Soc {
-    static SOC: OnceLock<Soc> = OnceLock::new();
-    SOC.get_or_init(|| Soc::find("Ascend910B2").expect("a built-in part"))
-}
-
-fn open(disk: &Arc<Disk>, process: usize, day: u8) -> OperatorBank {
-    let paths = BankPaths { custom: PathBuf::from(DIRECTORY), also_read: Vec::new() };
-    let storage = Arc::new(Process { disk: Arc::clone(disk), id: process });
-    OperatorBank::with_storage(paths, soc(), storage, format!("2026-01-{day:02}"))
-}
-
-/// Whatever a process finds was recorded by somebody, and nothing acknowledged before is lost.
-fn look(disk: &Arc<Disk>, ledger: &Ledger, process: usize, day: u8) {
-    let acknowledged = ledger.acknowledged();
-    let bank = open(disk, process, day);
-    for problem in 0..PROBLEMS {
-        let entry = bank.lookup(&workload(problem));
-        if !disk.lives(process) {
-            return;
-        }
-        // A read that failed says so; it does not say that there is nothing.
-        let Ok(entry) = entry else { continue };
-        let found = entry.as_ref().map(|entry| (&entry.schedule, entry.measured.as_ref().map(|m| m.after_us)));
-        disk.tell(|| format!("{process} finds {problem}: {:?}", found.map(|(_, time)| time)));
-        ledger.check(problem, found, &acknowledged);
-    }
-    let warnings = bank.warnings();
-    assert!(warnings.is_empty(), "nothing is damaged, and yet: {warnings:?}");
-}
-
-fn save(disk: &Arc<Disk>, ledger: &Ledger, process: usize, day: u8, finds: &[Find]) {
-    let mut bank = open(disk, process, day);
-    let mut under_way = Vec::new();
-    for find in finds {
-        let workload = workload(find.problem);
-        let Ok(seen) = bank.lookup(&workload) else { return };
-        if bank.record(&workload, &find.schedule(), &find.measured()).is_err() {
-            return;
-        }
-        under_way.push(ledger.attempt(process, *find, seen.map(|entry| entry.schedule)));
-    }
-    disk.tell(|| format!("{process} saves {finds:?}"));
-    let saved = bank.save();
-    if saved.is_ok() && disk.lives(process) {
-        disk.tell(|| format!("{process} saved"));
-        ledger.acknowledge(&under_way);
+        (0..banks).for_each(|bank| look(&self.disk, &self.ledger, process, bank, 1));
     }
 }

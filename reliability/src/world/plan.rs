@@ -11,6 +11,9 @@ use aoe::workload::{
 /// Problems in a world: few, so that processes meet. The even ones lie in one bank file, the odd ones in another.
 pub const PROBLEMS: u8 = 4;
 
+/// Banks in a world, at most. Processes open one of them, and merge several into one.
+pub const BANKS: u8 = 3;
+
 /// Tilings of each.
 const TILINGS: u8 = 3;
 
@@ -22,13 +25,15 @@ pub struct Find {
     pub time_us: u8,
 }
 
-/// What a process does next, each time with a bank opened anew.
+/// What a process does next, each time with a bank opened anew, which is told by its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Records what it found and saves it.
-    Save(Vec<Find>),
+    Save(u8, Vec<Find>),
     /// Looks at every problem.
-    Look,
+    Look(u8),
+    /// Merges these banks into another one.
+    Merge(Vec<u8>, u8),
     /// Waits while others go on.
     Wait,
 }
@@ -52,13 +57,16 @@ pub struct Phase {
 /// A world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
+    /// How many banks there are. Where it is one, nothing is merged.
+    pub banks: u8,
     pub phases: Vec<Phase>,
 }
 
 impl Plan {
     pub fn of(seed: u64) -> Plan {
         let random = &mut fastrand::Rng::with_seed(seed);
-        Plan { phases: (0..random.u8(1..=3)).map(|_| Phase::of(random)).collect() }
+        let banks = random.u8(..BANKS + 2).saturating_sub(1).max(1);
+        Plan { banks, phases: (0..random.u8(1..=3)).map(|_| Phase::of(random, banks)).collect() }
     }
 
     /// Plans with a little less in them.
@@ -81,10 +89,10 @@ impl Plan {
                 }
                 for (a, action) in life.actions.iter().enumerate() {
                     add(&|plan| drop(plan.phases[p].lives[l].actions.remove(a)));
-                    let Action::Save(finds) = action else { continue };
+                    let Action::Save(_, finds) = action else { continue };
                     for f in 0..finds.len() {
                         add(&|plan| {
-                            if let Action::Save(finds) = &mut plan.phases[p].lives[l].actions[a] {
+                            if let Action::Save(_, finds) = &mut plan.phases[p].lives[l].actions[a] {
                                 finds.remove(f);
                             }
                         });
@@ -98,45 +106,54 @@ impl Plan {
 }
 
 impl Phase {
-    fn of(random: &mut fastrand::Rng) -> Phase {
-        let lives: Vec<Life> = (0..random.u8(1..=4)).map(|_| Life::of(random)).collect();
+    fn of(random: &mut fastrand::Rng, banks: u8) -> Phase {
+        let lives: Vec<Life> = (0..random.u8(1..=4)).map(|_| Life::of(random, banks)).collect();
         let power_cut = (random.u8(..3) == 0).then(|| random.u32(1..=60 * lives.len() as u32));
         Phase { lives, power_cut }
     }
 }
 
 impl Life {
-    fn of(random: &mut fastrand::Rng) -> Life {
+    fn of(random: &mut fastrand::Rng, banks: u8) -> Life {
         let fault = |random: &mut fastrand::Rng| match random.u8(..3) {
             0 => Fault::Killed(random.u32(..80)),
             1 => Fault::Fails(random.u32(..80)),
             _ => Fault::Full(random.u32(..30), random.u32(1..30)),
         };
         let faults = (0..random.u8(..5).saturating_sub(2)).map(|_| fault(random)).collect();
-        let actions = (0..random.u8(1..=3)).map(|_| Action::of(random)).collect();
+        let actions = (0..random.u8(1..=3)).map(|_| Action::of(random, banks)).collect();
         Life { faults, actions, day: random.u8(1..=28) }
     }
 }
 
 impl Action {
-    fn of(random: &mut fastrand::Rng) -> Action {
-        let find = |random: &mut fastrand::Rng| Find {
-            problem: random.u8(..PROBLEMS),
-            tiling: random.u8(..TILINGS),
-            time_us: random.u8(1..9),
-        };
-        match random.u8(..6) {
-            0 => Action::Look,
+    fn of(random: &mut fastrand::Rng, banks: u8) -> Action {
+        let bank = random.u8(..banks);
+        match random.u8(..if banks > 1 { 9 } else { 6 }) {
+            0 => Action::Look(bank),
             1 => Action::Wait,
+            2..6 => Action::Save(bank, finds(random)),
             _ => {
-                let mut finds: Vec<Find> = (0..random.u8(1..=3)).map(|_| find(random)).collect();
-                // A tuning records each problem once.
-                finds.sort_by_key(|find| find.problem);
-                finds.dedup_by_key(|find| find.problem);
-                Action::Save(finds)
+                let mut from: Vec<u8> = (0..banks).filter(|&other| other != bank).collect();
+                random.shuffle(&mut from);
+                from.truncate(random.usize(1..=from.len()));
+                Action::Merge(from, bank)
             }
         }
     }
+}
+
+/// What a tuning finds: it records each problem once.
+fn finds(random: &mut fastrand::Rng) -> Vec<Find> {
+    let find = |random: &mut fastrand::Rng| Find {
+        problem: random.u8(..PROBLEMS),
+        tiling: random.u8(..TILINGS),
+        time_us: random.u8(1..9),
+    };
+    let mut finds: Vec<Find> = (0..random.u8(1..=3)).map(|_| find(random)).collect();
+    finds.sort_by_key(|find| find.problem);
+    finds.dedup_by_key(|find| find.problem);
+    finds
 }
 
 /// A problem by its number.

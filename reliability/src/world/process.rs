@@ -1,6 +1,7 @@
 //! The disk as one process has it: what a bank is given as its storage.
 
 use super::disk::Disk;
+use crate::campaign::Planted;
 use aoe::bank::{Guard, Identity, NewFile, Storage};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -110,7 +111,13 @@ impl Storage for Process {
     }
 
     fn files(&self, directory: &Path) -> Vec<PathBuf> {
-        self.disk.see(|s| s.files_of(directory))
+        self.disk.see(|s| {
+            let mut files = s.files_of(directory);
+            if s.is_planted(Planted::Merge) {
+                files.pop();
+            }
+            files
+        })
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
