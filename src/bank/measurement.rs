@@ -28,4 +28,6 @@ pub struct Measurement {
     pub space: u32,
     /// Whether the tiling of before is CANN's by its public rules.
     pub default: DefaultOrigin,
+    /// The line of a later version that says more than this: it is written again as it stands.
+    pub line: Option<Box<str>>,
 }

@@ -288,6 +288,7 @@ impl Merging<'_> {
                 None => {}
             }
         }
+        self.side.take_later(&source.side);
     }
 
     fn take_record(&mut self, source: &Given, place: usize, record: &Record) {

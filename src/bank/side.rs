@@ -2,7 +2,8 @@
 //!
 //! JSON lines in the hidden directory `.aoe` beside the bank, so that nothing of ours stands in a file
 //! of CANN's. It also tells the records written here from what other programs made of them.
-//! Every line carries a sum over itself; a line that does not add up is as good as absent.
+//! Every line carries a sum over itself; a line that does not add up is as good as absent. One that adds up and says what
+//! nothing here knows is a later version's: it stays as it stands.
 
 use super::form::Form;
 use super::key::Key;
@@ -17,6 +18,7 @@ use crate::status::Result;
 use crate::workload::DefaultOrigin;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// What the measurements of one save have in common.
 #[derive(Debug, Clone)]
@@ -44,6 +46,7 @@ impl Stamp {
             date: self.date.clone(),
             space: measured.space,
             default: measured.default,
+            line: None,
         }
     }
 }
@@ -53,9 +56,35 @@ impl Stamp {
 pub struct Side {
     by_key: FxHashMap<u64, Vec<Measurement>>,
     keys_by_id: FxHashMap<u32, Vec<u64>>,
-    /// Lines that could not be read, counted from 1.
-    unread: Vec<usize>,
+    /// Lines that could not be read, counted from 1, and what becomes of them.
+    unread: Vec<(usize, Use)>,
+    /// Lines of later versions that say nothing that is known here.
+    later: BTreeSet<String>,
 }
+
+/// What a line is.
+#[expect(clippy::large_enum_variant, reason = "nearly every line is a measurement")]
+enum Line {
+    Measured(Measurement),
+    Later(String),
+    Damaged,
+}
+
+/// The fields that are read and written here, but for the sum.
+const FIELDS: [&str; 12] = [
+    "after_us",
+    "backend",
+    "before_us",
+    "date",
+    "default",
+    "id",
+    "key",
+    "knowledge",
+    "soc",
+    "soc_fields",
+    "space",
+    "unproven",
+];
 
 /// What the side file says of a record.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,11 +103,15 @@ impl Side {
         let mut side = Side::default();
         let lines: Vec<_> = content.split(|&b| b == b'\n').collect();
         let parts = by_parts(&lines, |lines| lines.iter().map(|line| parse_line(form, line)).collect::<Vec<_>>());
-        for (index, (line, measurement)) in lines.iter().zip(parts.into_iter().flatten()).enumerate() {
-            match measurement {
-                Some(measurement) => side.insert(measurement),
-                None if line.trim_ascii().is_empty() => {}
-                None => side.unread.push(index + 1),
+        for (index, (line, parsed)) in lines.iter().zip(parts.into_iter().flatten()).enumerate() {
+            match parsed {
+                Line::Measured(measurement) => side.insert(measurement),
+                Line::Later(line) => {
+                    side.unread.push((index + 1, Use::Kept));
+                    side.later.insert(line);
+                }
+                Line::Damaged if line.trim_ascii().is_empty() => {}
+                Line::Damaged => side.unread.push((index + 1, Use::Noted)),
             }
         }
         side
@@ -86,8 +119,12 @@ impl Side {
 
     /// What there is to tell of the file that it was read from.
     pub fn findings(&self) -> impl ExactSizeIterator<Item = Finding> {
-        let reason = "no measurement, or a damaged one: what its record cost counts as not known";
-        let finding = |&line| Finding { line, in_use: Use::Noted, reason: reason.to_owned(), record: None };
+        let reason = |in_use| match in_use {
+            Use::Kept => "a later version's line: what its record cost counts as not known",
+            Use::Lost | Use::Noted => "no measurement, or a damaged one: what its record cost counts as not known",
+        };
+        let finding =
+            move |&(line, in_use): &_| Finding { line, in_use, reason: reason(in_use).to_owned(), record: None };
         self.unread.iter().map(finding)
     }
 
@@ -110,6 +147,12 @@ impl Side {
     /// Adds all that another side file says.
     pub fn absorb(&mut self, other: Side) {
         other.by_key.into_values().flatten().for_each(|measurement| self.insert(measurement));
+        self.later.extend(other.later);
+    }
+
+    /// Adds the lines of another side file that only a later version reads.
+    pub fn take_later(&mut self, other: &Side) {
+        self.later.extend(other.later.iter().cloned());
     }
 
     /// Adds what another side file says of these records, where nothing is known of them or something worse: the order in
@@ -182,7 +225,9 @@ impl Side {
             by_parts(&measurements, |part| part.iter().map(|m| Ok((m.id, to_line(m)?))).collect::<Result<Vec<_>>>());
         let mut lines = parts.into_iter().collect::<Result<Vec<_>>>()?.concat();
         lines.sort_unstable();
-        Ok(lines.into_iter().flat_map(|(_, line)| (line + "\n").into_bytes()).collect())
+        let later = self.later.iter().cloned();
+        let lines = lines.into_iter().map(|(_, line)| line).chain(later);
+        Ok(lines.flat_map(|line| (line + "\n").into_bytes()).collect())
     }
 }
 
@@ -193,6 +238,9 @@ pub fn soc_digest(soc: &Soc) -> u64 {
 }
 
 fn to_line(m: &Measurement) -> Result<String> {
+    if let Some(line) = &m.line {
+        return Ok(line.to_string());
+    }
     let mut fields = Map::new();
     fields.insert("after_us".into(), m.after_us.into());
     fields.insert("backend".into(), m.backend.as_str().into());
@@ -213,13 +261,24 @@ fn to_line(m: &Measurement) -> Result<String> {
     Ok(json::to_sorted_text(&Value::Object(fields)))
 }
 
-fn parse_line(form: Form, line: &[u8]) -> Option<Measurement> {
-    let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else { return None };
-    let sum = number(&fields.remove("sum")?)?;
+fn parse_line(form: Form, line: &[u8]) -> Line {
+    let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else { return Line::Damaged };
+    let Some(sum) = fields.remove("sum").as_ref().and_then(number) else { return Line::Damaged };
+    let is_more = fields.keys().any(|name| !FIELDS.contains(&name.as_str()))
+        || fields.get("default").is_some_and(|name| name.as_str().and_then(DefaultOrigin::named).is_none());
     let fields = Value::Object(fields);
     if hash::digest(json::to_sorted_text(&fields).as_bytes()) != sum {
-        return None;
+        return Line::Damaged;
     }
+    let text = || String::from_utf8_lossy(line.trim_ascii()).into_owned();
+    match measurement(form, &fields) {
+        Some(measured) => Line::Measured(Measurement { line: is_more.then(|| text().into()), ..measured }),
+        None => Line::Later(text()),
+    }
+}
+
+/// What the fields of a line say.
+fn measurement(form: Form, fields: &Value) -> Option<Measurement> {
     let time = |name: &str| fields[name].as_f64().filter(|us| us.is_finite() && *us >= 0.0);
     let text = |name: &str| fields[name].as_str().map(str::to_owned);
     Some(Measurement {
@@ -236,6 +295,7 @@ fn parse_line(form: Form, line: &[u8]) -> Option<Measurement> {
         space: fields["space"].as_u64().and_then(|v| u32::try_from(v).ok()).unwrap_or(0),
         // Nor do those of before it was known which defaults are CANN's own.
         default: fields["default"].as_str().and_then(DefaultOrigin::named).unwrap_or_default(),
+        line: None,
     })
 }
 

@@ -31,8 +31,8 @@ struct Time<'a> {
     us: f64,
     /// `YYYY-MM-DD`, which sort as texts; empty for one that is stated.
     date: &'a str,
-    /// What is left to tell one from the other: backend, part and time before.
-    rest: (&'a str, u64, f64),
+    /// What is left to tell one from the other: backend, part, time before and a line of a later version.
+    rest: (&'a str, u64, f64, Option<&'a str>),
 }
 
 impl<'a> Standing<'a> {
@@ -54,9 +54,9 @@ impl<'a> Standing<'a> {
             is_current: self.soc_fields == Some(m.soc_fields),
             us: m.after_us,
             date: &m.date,
-            rest: (&m.backend, m.soc_fields, m.before_us),
+            rest: (&m.backend, m.soc_fields, m.before_us, m.line.as_deref()),
         });
-        let stated = |us| Time { is_device: true, is_current: true, us, date: "", rest: ("", 0, 0.0) };
+        let stated = |us| Time { is_device: true, is_current: true, us, date: "", rest: ("", 0, 0.0, None) };
         measured.or(self.stated_us.map(stated))
     }
 
@@ -86,7 +86,8 @@ impl<'a> Standing<'a> {
                 .then_with(|| a.date.cmp(b.date))
                 // Nothing is left that tells one from the other, but one has to stay.
                 .then_with(|| (a.rest.0, a.rest.1).cmp(&(b.rest.0, b.rest.1)))
-                .then_with(|| a.rest.2.total_cmp(&b.rest.2)),
+                .then_with(|| a.rest.2.total_cmp(&b.rest.2))
+                .then_with(|| a.rest.3.cmp(&b.rest.3)),
             (a, b) => a.is_some().cmp(&b.is_some()),
         };
         by_time.then_with(|| text(self.knowledge).cmp(&text(other.knowledge)))
@@ -121,6 +122,7 @@ mod tests {
             date: date.to_owned(),
             space: 1,
             default: crate::workload::DefaultOrigin::Public,
+            line: None,
         }
     }
 

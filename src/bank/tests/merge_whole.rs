@@ -111,6 +111,7 @@ fn side_file(records: &[(i64, i64, f64, &str)]) -> Vec<u8> {
             date: "2026-11-28".to_owned(),
             space: 1,
             default: crate::workload::DefaultOrigin::default(),
+            line: None,
         });
     }
     side.render().unwrap()

@@ -9,6 +9,7 @@ mod document;
 mod faults;
 mod foreign;
 mod format;
+mod later;
 mod links;
 pub mod memory;
 pub mod merge;
