@@ -15,6 +15,8 @@ pub enum Planted {
     Locks,
     /// A merge does not see the last file of a bank.
     Merge,
+    /// Reading passes over lines that only a later version knows.
+    Versions,
     /// What is one step to all threads is two.
     Torn,
     /// Threads that read a file note its name in one place.
@@ -105,8 +107,9 @@ fn planted(name: &str) -> Result<Planted, String> {
         "directories" => Ok(Planted::Directories),
         "locks" => Ok(Planted::Locks),
         "merge" => Ok(Planted::Merge),
+        "versions" => Ok(Planted::Versions),
         "torn" => Ok(Planted::Torn),
         "shared" => Ok(Planted::Shared),
-        _ => Err(format!("`{name}` is no fault: contents, directories, locks, merge, torn, shared")),
+        _ => Err(format!("`{name}` is no fault: contents, directories, locks, merge, versions, torn, shared")),
     }
 }

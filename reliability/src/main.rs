@@ -20,8 +20,8 @@ Campaigns:
   --seeds=N      worlds to run (10000)
   --from=SEED    the first of them (0)
   --seed=SEED    this one alone, told step by step
-  --plant=FAULT  leave something out, which has to be found out: contents, directories, locks, merge in banks; torn,
-                 shared in orders
+  --plant=FAULT  leave something out, which has to be found out: contents, directories, locks, merge, versions in
+                 banks; torn, shared in orders
   --threads=N    worlds at once (the processors)
 
 The exit status is 0 where nothing was found, or where what was planted was; 1 otherwise; 2 for wrong arguments.

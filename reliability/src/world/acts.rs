@@ -34,7 +34,7 @@ pub fn directory(bank: u8) -> PathBuf {
     PathBuf::from(format!("/bank{bank}/Ascend910B2/unified_bank"))
 }
 
-fn open(disk: &Arc<Disk>, process: usize, bank: u8, day: u8) -> OperatorBank {
+pub fn open(disk: &Arc<Disk>, process: usize, bank: u8, day: u8) -> OperatorBank {
     let paths = BankPaths { custom: directory(bank), also_read: Vec::new() };
     let storage = Arc::new(Process { disk: Arc::clone(disk), id: process });
     OperatorBank::with_storage(paths, soc(), storage, format!("2026-01-{day:02}"))
@@ -59,8 +59,19 @@ pub fn look(disk: &Arc<Disk>, ledger: &Ledger, process: usize, bank: u8, day: u8
         disk.tell(|| format!("{process} finds {problem}: {:?}", found.as_ref().map(|(_, time)| time)));
         ledger.check(bank, problem, found.as_ref(), &acknowledged);
     }
-    let warnings = opened.warnings();
-    assert!(warnings.is_empty(), "nothing is damaged, and yet: {warnings:?}");
+    check_warnings(ledger, &opened.warnings());
+}
+
+/// Nothing is damaged. What only a later version reads is told, too; and where a record without a time gives way, its new
+/// measurement is there a moment before the new record is, as if another program had changed that, or one byte of it.
+fn check_warnings(ledger: &Ledger, warnings: &[String]) {
+    let is_unmeasured = ledger.has_unmeasured();
+    let changed = ["changed by another program since", "one byte is not as it was written here", "damaged; set aside"];
+    let is_right = |warning: &&String| {
+        warning.contains("kept but not used") || is_unmeasured && changed.iter().any(|text| warning.contains(text))
+    };
+    let wrong: Vec<_> = warnings.iter().filter(|warning| !is_right(warning)).collect();
+    assert!(wrong.is_empty(), "nothing is damaged, and yet: {wrong:?}");
 }
 
 /// What a bank has for each problem, where nothing fails.
@@ -99,7 +110,7 @@ pub fn merge(disk: &Arc<Disk>, ledger: &Ledger, process: usize, from: &[u8], int
     if !disk.lives(process) {
         return false;
     }
-    assert!(outcome.warnings.is_empty(), "nothing is damaged, and yet: {:?}", outcome.warnings);
+    check_warnings(ledger, &outcome.warnings);
     disk.tell(|| format!("{process} merged"));
     ledger.acknowledge(&certain, into);
     true

@@ -140,6 +140,36 @@ impl Disk {
         state.seen.files.keys().filter(|path| path.to_string_lossy().ends_with(suffix)).cloned().collect()
     }
 
+    /// The text of a file; none where it is not there.
+    pub fn text(&self, path: &Path) -> String {
+        String::from_utf8_lossy(&self.lock().content(path).unwrap_or_default()).into_owned()
+    }
+
+    /// Lays a file, durably.
+    pub fn lay(&self, path: &Path, content: &[u8]) {
+        let mut state = self.lock();
+        let above = path.parent().into_iter().flat_map(Path::ancestors).filter(|p| p.parent().is_some());
+        state.seen.directories.extend(above.map(Path::to_owned));
+        state.inodes.push(Inode { content: content.to_vec(), is_synced: true });
+        let inode = state.inodes.len() - 1;
+        state.seen.files.insert(path.to_owned(), inode);
+        state.durable = state.seen.clone();
+    }
+
+    /// Changes each file, or removes it, and makes all that there is durable.
+    pub fn settle(&self, change: impl Fn(&Path, &str) -> Option<String>) {
+        let mut state = self.lock();
+        for (path, inode) in state.seen.files.clone() {
+            let text = String::from_utf8_lossy(&state.inodes[inode].content).into_owned();
+            match change(&path, &text) {
+                Some(text) => state.inodes[inode].content = text.into_bytes(),
+                None => drop(state.seen.files.remove(&path)),
+            }
+        }
+        state.pending.clear();
+        state.durable = state.seen.clone();
+    }
+
     /// What a power cut leaves is what there is from now on.
     pub fn after_power_cut(&self, random: &mut fastrand::Rng) {
         let mut state = self.lock();

@@ -4,6 +4,9 @@ use super::plan::Find;
 use aoe::workload::Schedule;
 use std::sync::{Mutex, MutexGuard};
 
+/// The process that wrote what was there before a world began.
+const NOBODY: usize = usize::MAX;
+
 /// What a bank has for a problem: the tiling, and its time where that is known.
 pub type Found = (Schedule, Option<f64>);
 
@@ -12,8 +15,10 @@ pub type Found = (Schedule, Option<f64>);
 struct Attempt {
     process: usize,
     bank: u8,
-    find: Find,
+    problem: u8,
     schedule: Schedule,
+    /// Microseconds, where it was recorded with them.
+    time: Option<f64>,
     /// What the process had seen there, which it decided to replace.
     seen: Option<Schedule>,
     /// The banks that are known to have it, or what took its place: a bit for each.
@@ -23,7 +28,8 @@ struct Attempt {
 impl Attempt {
     /// Whether this one, written after the other, rightly takes its place.
     fn replaces(&self, other: &Attempt) -> bool {
-        self.find.time_us <= other.find.time_us || self.seen.as_ref() == Some(&other.schedule)
+        let us = |attempt: &Attempt| attempt.time.unwrap_or(f64::INFINITY);
+        us(self) <= us(other) || self.seen.as_ref() == Some(&other.schedule)
     }
 }
 
@@ -51,7 +57,7 @@ impl Tried {
 
     /// The attempts at a problem that a bank may have.
     fn of(&self, bank: u8, problem: u8) -> Vec<&Attempt> {
-        let may_be_there = |a: &&Attempt| a.find.problem == problem && self.reached_from(a.bank) >> bank & 1 == 1;
+        let may_be_there = |a: &&Attempt| a.problem == problem && self.reached_from(a.bank) >> bank & 1 == 1;
         self.attempts.iter().filter(may_be_there).collect()
     }
 }
@@ -68,8 +74,27 @@ impl Ledger {
     /// Notes what is about to be saved; gives its number.
     pub fn attempt(&self, process: usize, bank: u8, find: Find, seen: Option<Schedule>) -> usize {
         let attempts = &mut self.tried().attempts;
-        attempts.push(Attempt { process, bank, find, schedule: find.schedule(), seen, acknowledged: 0 });
+        let (problem, schedule, time) = (find.problem, find.schedule(), Some(f64::from(find.time_us)));
+        attempts.push(Attempt { process, bank, problem, schedule, time, seen, acknowledged: 0 });
         attempts.len() - 1
+    }
+
+    /// Notes what a bank had before the world began.
+    pub fn laid(&self, bank: u8, problem: u8, (schedule, time): Found) {
+        let (process, acknowledged) = (NOBODY, 1 << bank);
+        let attempt = Attempt { process, bank, problem, schedule, time, seen: None, acknowledged };
+        self.tried().attempts.push(attempt);
+    }
+
+    /// Whether there was a record that nobody measured.
+    pub fn has_unmeasured(&self) -> bool {
+        self.tried().attempts.iter().any(|attempt| attempt.time.is_none())
+    }
+
+    /// Whether somebody in the world measured a tiling.
+    pub fn is_measured(&self, problem: u8, schedule: &Schedule) -> bool {
+        let is_it = |a: &Attempt| a.problem == problem && a.schedule == *schedule && a.process != NOBODY;
+        self.tried().attempts.iter().any(is_it)
     }
 
     /// Notes that banks are about to be merged into one; gives what is certain to be in one of them.
@@ -103,9 +128,7 @@ impl Ledger {
         let tried = self.tried();
         let attempts = tried.of(bank, problem);
         let is_found = |attempt: &Attempt| {
-            found.is_some_and(|(schedule, time)| {
-                *schedule == attempt.schedule && *time == Some(f64::from(attempt.find.time_us))
-            })
+            found.is_some_and(|(schedule, time)| *schedule == attempt.schedule && *time == attempt.time)
         };
         assert!(
             found.is_none() || attempts.iter().any(|attempt| is_found(attempt)),
@@ -115,9 +138,9 @@ impl Ledger {
         for number in acknowledged {
             let from = &tried.attempts[*number];
             assert!(
-                from.find.problem != problem || reaches(&attempts, from, is_found),
-                "problem {problem}: {:?} was acknowledged to be in bank {bank} and is lost; there is {:?} of {:?}",
-                from.find,
+                from.problem != problem || reaches(&attempts, from, is_found),
+                "problem {problem}: {:?} us were acknowledged to be in bank {bank} and are lost; there is {:?} of {:?}",
+                from.time,
                 found.map(|(_, time)| time),
                 told(&attempts)
             );
@@ -125,8 +148,9 @@ impl Ledger {
     }
 }
 
-fn told(attempts: &[&Attempt]) -> Vec<(usize, Find, u8)> {
-    attempts.iter().map(|attempt| (attempt.process, attempt.find, attempt.acknowledged)).collect()
+/// Who recorded, with what time, and which banks are known to have it.
+fn told(attempts: &[&Attempt]) -> Vec<(usize, Option<f64>, u8)> {
+    attempts.iter().map(|attempt| (attempt.process, attempt.time, attempt.acknowledged)).collect()
 }
 
 /// Whether replacements lead from an attempt to one that is wanted.

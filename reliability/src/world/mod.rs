@@ -6,9 +6,11 @@
 
 mod acts;
 mod disk;
+mod later;
 mod ledger;
 pub mod plan;
 mod process;
+mod versions;
 
 use crate::campaign::{Finding, Planted};
 use acts::{contents, live, look, merge};
@@ -87,6 +89,7 @@ impl World {
 
     fn run(&self, plan: &Plan, seed: u64) {
         let random = &mut fastrand::Rng::with_seed(seed ^ 0x5eed);
+        let kept = plan.old.as_ref().map(|old| versions::lay(&self.disk, &self.ledger, old));
         for phase in &plan.phases {
             self.disk.cut_power_at(phase.power_cut);
             let threads: Vec<_> = phase.lives.iter().map(|life| self.spawn(life)).collect();
@@ -99,8 +102,15 @@ impl World {
                 self.disk.cut_power_at(None);
             }
         }
+        let check_kept = || {
+            if let Some(kept) = &kept {
+                kept.check(&self.disk, &self.ledger);
+            }
+        };
         self.check_joins(plan.banks, random);
+        check_kept();
         self.check_end(plan.banks, random);
+        check_kept();
     }
 
     fn spawn(&self, life: &Life) -> shuttle::thread::JoinHandle<()> {
@@ -122,16 +132,26 @@ impl World {
         let (together, in_turn) = (BANKS, BANKS + 1);
         merge(&order, together);
         random.shuffle(&mut order);
-        order.iter().for_each(|&bank| merge(&[bank], in_turn));
+        for bank in &order {
+            merge(&[*bank], in_turn);
+        }
         let joined = contents(&self.disk, process, together);
-        assert_eq!(joined, contents(&self.disk, process, in_turn), "merged at once, and in the order {order:?}");
+        let check = |bank, how: &str| {
+            let there = contents(&self.disk, process, bank);
+            assert_eq!(joined, there, "merged at once, and {how}, in the order {order:?}");
+        };
+        check(in_turn, "one after the other");
         look(&self.disk, &self.ledger, process, together, 1);
-        if random.bool() {
+        // A side file may still have the time of a record that a power cut took back. It counts again where the same record
+        // comes from a bank without times, but not in a new bank.
+        if random.bool() && !self.ledger.has_unmeasured() {
             let (first, others) = order.split_first().expect("there are banks");
             merge(others, *first);
-            others.iter().for_each(|&other| merge(&[*first], other));
-            for bank in order {
-                assert_eq!(joined, contents(&self.disk, process, bank), "bank {bank} after each was merged into each");
+            for other in others {
+                merge(&[*first], *other);
+            }
+            for bank in &order {
+                check(*bank, "each into each");
             }
         }
     }
@@ -149,6 +169,8 @@ impl World {
         assert!(left.is_empty(), "the last save leaves {left:?}");
         self.disk.after_power_cut(random);
         let process = self.disk.process(Vec::new());
-        (0..banks).for_each(|bank| look(&self.disk, &self.ledger, process, bank, 1));
+        for bank in 0..banks {
+            look(&self.disk, &self.ledger, process, bank, 1);
+        }
     }
 }

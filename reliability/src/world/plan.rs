@@ -8,8 +8,12 @@ use aoe::workload::{
     OutputPath, Schedule, SplitK, Vector, VectorSchedule, VectorTemplate, Workload,
 };
 
-/// Problems in a world: few, so that processes meet. The even ones lie in one bank file, the odd ones in another.
-pub const PROBLEMS: u8 = 4;
+/// Problems in a world: few, so that processes meet. The even ones lie in one bank file, the odd ones in another, and the
+/// last, which version 0.1.0 had, in a third.
+pub const PROBLEMS: u8 = 5;
+
+/// The problem of which version 0.1.0 left a record.
+pub const RELEASED_PROBLEM: u8 = 4;
 
 /// Banks in a world, at most. Processes open one of them, and merge several into one.
 pub const BANKS: u8 = 3;
@@ -54,11 +58,34 @@ pub struct Phase {
     pub power_cut: Option<u32>,
 }
 
+/// Who wrote a bank before the world begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writer {
+    /// Some other program: there is no side file.
+    Other,
+    /// A version whose measurements say less.
+    Earlier,
+    /// A version that says more than this one knows, in files, records and measurements.
+    Later,
+    /// Version 0.1.0: what it left behind.
+    Released,
+}
+
+/// A bank as another version left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Old {
+    pub bank: u8,
+    pub writer: Writer,
+    /// What it recorded; of version 0.1.0 its files say that.
+    pub finds: Vec<Find>,
+}
+
 /// A world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// How many banks there are. Where it is one, nothing is merged.
     pub banks: u8,
+    pub old: Option<Old>,
     pub phases: Vec<Phase>,
 }
 
@@ -66,7 +93,8 @@ impl Plan {
     pub fn of(seed: u64) -> Plan {
         let random = &mut fastrand::Rng::with_seed(seed);
         let banks = random.u8(..BANKS + 2).saturating_sub(1).max(1);
-        Plan { banks, phases: (0..random.u8(1..=3)).map(|_| Phase::of(random, banks)).collect() }
+        let old = (random.u8(..3) == 0).then(|| Old::of(random, banks));
+        Plan { banks, old, phases: (0..random.u8(1..=3)).map(|_| Phase::of(random, banks)).collect() }
     }
 
     /// Plans with a little less in them.
@@ -77,6 +105,14 @@ impl Plan {
             change(&mut plan);
             all.push(plan);
         };
+        add(&|plan| plan.old = None);
+        for f in 0..self.old.as_ref().map_or(0, |old| old.finds.len()) {
+            add(&|plan| {
+                if let Some(old) = &mut plan.old {
+                    old.finds.remove(f);
+                }
+            });
+        }
         for (p, phase) in self.phases.iter().enumerate() {
             add(&|plan| drop(plan.phases.remove(p)));
             add(&|plan| plan.phases[p].power_cut = None);
@@ -102,6 +138,14 @@ impl Plan {
         }
         all.retain(|plan| plan != self);
         all
+    }
+}
+
+impl Old {
+    fn of(random: &mut fastrand::Rng, banks: u8) -> Old {
+        let writer = [Writer::Other, Writer::Earlier, Writer::Later, Writer::Released][random.usize(..4)];
+        let finds = if writer == Writer::Released { Vec::new() } else { finds(random) };
+        Old { bank: random.u8(..banks), writer, finds }
     }
 }
 
@@ -156,20 +200,34 @@ fn finds(random: &mut fastrand::Rng) -> Vec<Find> {
     finds
 }
 
+fn is_product(problem: u8) -> bool {
+    problem.is_multiple_of(2) && problem != RELEASED_PROBLEM
+}
+
 /// A problem by its number.
 pub fn workload(problem: u8) -> Workload {
     let rows = 128 * (1 + u64::from(problem));
-    if problem.is_multiple_of(2) {
+    if is_product(problem) {
         return Workload::MatMul(MatMul::new(rows, 1024, 4096));
     }
-    let operand = Operand::new([rows, 1024], DataType::Float16);
-    Workload::Vector(Vector { op_type: "Gelu".into(), inputs: vec![operand.clone()], outputs: vec![operand] })
+    let vector = |op_type: &str, inputs: usize, shape: &[u64]| {
+        let operand = Operand::new(shape, DataType::Float16);
+        Workload::Vector(Vector {
+            op_type: op_type.into(),
+            inputs: vec![operand.clone(); inputs],
+            outputs: vec![operand],
+        })
+    };
+    if problem == RELEASED_PROBLEM {
+        return Workload::Fused(vec![vector("Add", 2, &[100_352]), vector("Relu", 1, &[100_352])]);
+    }
+    vector("Gelu", 1, &[rows, 1024])
 }
 
 impl Find {
     /// Its tiling, a legal one.
     pub fn schedule(&self) -> Schedule {
-        if !self.problem.is_multiple_of(2) {
+        if !is_product(self.problem) {
             let (cores, template) = (4 + u32::from(self.tiling), VectorTemplate::Flat);
             return Schedule::Vector(VectorSchedule { cores, ub_tile_bytes: 4096, double_buffer: true, template });
         }

@@ -1,6 +1,7 @@
 //! The disk as one process has it: what a bank is given as its storage.
 
 use super::disk::Disk;
+use super::later;
 use crate::campaign::Planted;
 use aoe::bank::{Guard, Identity, NewFile, Storage};
 use std::io::{self, Write};
@@ -53,7 +54,19 @@ impl NewFile for Writing {
 
 impl Storage for Process {
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        self.disk.operate(self.id, false, || format!("read {}", path.display()), |s| Ok(s.content(path)))
+        self.disk.operate(
+            self.id,
+            false,
+            || format!("read {}", path.display()),
+            |s| {
+                let content = s.content(path);
+                Ok(if s.is_planted(Planted::Versions) {
+                    content.map(|content| later::known(&content))
+                } else {
+                    content
+                })
+            },
+        )
     }
 
     fn target(&self, path: &Path) -> io::Result<PathBuf> {
