@@ -321,8 +321,8 @@ fn records_to_measure_lie_apart_and_are_told_of_and_never_counted_where_they_are
     place.run(&["bank", "merge", APART, &into]).expect(0, &[]);
     let merged = place.tune_surely(&["-m", &net, PART]).says(0, &["Your bank"]);
     let results = place.results();
-    let told = results.iter().map(|result| &result[1]["OPAT"]);
-    let told = told.filter(|told| !told["gains"]["with_your_bank_us"].is_null()).last().unwrap();
+    let mut told = results.iter().map(|result| &result[1]["OPAT"]);
+    let told = told.find(|told| !told["gains"]["with_your_bank_us"].is_null()).unwrap();
     assert_eq!(told["model_performance_improvement"], "0.00%", "{merged:#?}");
     let with = told["gains"]["with_your_bank_us"].as_f64().unwrap();
     let saved = apart["saved_us"].as_f64().unwrap();
