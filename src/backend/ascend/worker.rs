@@ -7,7 +7,9 @@ use super::process::{GO, READY};
 use super::workshop::BANK;
 use crate::status::{Error, Result};
 use crossbeam::channel::{Receiver, Sender, bounded};
-use rustix::process::{Pid, Signal, getppid, kill_current_process_group};
+use rustix::io::Errno;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Pid, Signal, getppid, kill_current_process_group, test_kill_process};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -52,9 +54,9 @@ impl Line {
         let (sender, turn) = bounded(1);
         let other_end = stream.try_clone()?;
         other_end.set_read_timeout(Some(LOOK))?;
-        let parent = getppid();
+        let tuning = Tuning::of(&other_end);
         let watch = move || {
-            listen(&other_end, parent, &sender);
+            listen(&other_end, &tuning, &sender);
             helpers::end(&bank);
             let _ = kill_current_process_group(Signal::KILL);
         };
@@ -75,11 +77,31 @@ impl Line {
     }
 }
 
+/// The process that waits for the answer.
+struct Tuning {
+    /// The parent. It may have died before it was asked for; then it is whoever took this process over.
+    parent: Option<Pid>,
+    /// Who made the line.
+    maker: Option<Pid>,
+}
+
+impl Tuning {
+    fn of(line: &UnixStream) -> Tuning {
+        Tuning { parent: getppid(), maker: socket_peercred(line).ok().map(|peer| peer.pid) }
+    }
+
+    /// Whether it is known to have ended.
+    fn is_gone(&self) -> bool {
+        let is_none = |process| test_kill_process(process) == Err(Errno::SRCH);
+        getppid() != self.parent || self.maker.is_some_and(is_none)
+    }
+}
+
 /// Hands on each turn until the tuning is gone.
 ///
 /// No signal tells of the parent's death: one that ends this process would do so before its helpers are ended, and
 /// one that is blocked or handled would be so in the compilers that it starts, or in CANN's own way with signals.
-fn listen(mut line: &UnixStream, parent: Option<Pid>, turn: &Sender<()>) {
+fn listen(mut line: &UnixStream, tuning: &Tuning, turn: &Sender<()>) {
     let mut word = [0];
     loop {
         match line.read(&mut word) {
@@ -91,11 +113,32 @@ fn listen(mut line: &UnixStream, parent: Option<Pid>, turn: &Sender<()>) {
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             // Some other child of the parent's may keep its end open when it has died.
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if getppid() != parent {
+                if tuning.is_gone() {
                     return;
                 }
             }
             Ok(0) | Err(_) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    /// A parent that dies while this process starts is never seen: only who made the line tells.
+    #[test]
+    fn a_tuning_that_died_before_its_measuring_process_looked_is_known_to_be_gone() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let (line, _kept) = UnixStream::pair().unwrap();
+        let ours = Tuning::of(&line);
+        assert_eq!(ours.maker, Some(rustix::process::getpid()));
+        assert!(!ours.is_gone());
+        let of_child = Tuning { maker: Some(Pid::from_child(&child)), ..ours };
+        assert!(!of_child.is_gone());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(of_child.is_gone());
     }
 }
