@@ -1,6 +1,6 @@
 //! Several products a task: as many as L1 holds.
 
-use super::block::{L0, depth_of_block};
+use super::block::{L0, depth_of_block, halved};
 use super::rules::Rule;
 use super::{Bias, State, Template};
 use crate::tiling::matmul_v3::math::{cd, dn, fl, max, min, next_pow2, product, up};
@@ -74,7 +74,8 @@ fn whole(s: &mut State, count: u64) {
     let most = 2048 / q.es;
     let mut bm = up(cd(q.m, cd(q.m, most)), 16);
     let start = min(next_pow2(q.n), most);
-    let bn = max(columns(q.n, start, bm, L0 / q.es), 16);
+    // The first side whose block has fewer than `L0 / es` elements is tried, too.
+    let bn = max(halved(q.n, start, cd(L0 / q.es, 2 * bm)), 16);
     while bm * bn > L0 && bm > 16 {
         bm -= 16;
     }
@@ -90,19 +91,6 @@ fn whole(s: &mut State, count: u64) {
         s.rules.add(Rule::SeveralInL0C);
         s.per_l0c = min(results, count);
     }
-}
-
-/// Halves the columns of a block while they do not divide the product's and the block has at least `area` elements; of
-/// all that it passes, the last included, those that pad the product least, the largest of such.
-fn columns(extent: u64, start: u64, rows: u64, area: u64) -> u64 {
-    let (mut best, mut side) = (start, start);
-    while !extent.is_multiple_of(side) && side * rows >= area {
-        side /= 2;
-        if up(extent, side) < up(extent, best) {
-            best = side;
-        }
-    }
-    best
 }
 
 /// Vector cores rewrite an operand of narrow rows, of which a product needs more than four.
