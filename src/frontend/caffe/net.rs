@@ -13,13 +13,13 @@ pub struct Input {
 }
 
 /// One layer.
-pub struct Layer<'m, 'a> {
+pub struct Layer<'m> {
     pub name: String,
     /// Type as a `layer` block names it, whichever of the two forms the file has.
     pub kind: String,
     pub bottoms: Vec<String>,
     pub tops: Vec<String>,
-    pub message: &'m Message<'a>,
+    pub message: &'m Message,
 }
 
 /// Types of the old form (`layers`): number, name, and the name that the new form has for it.
@@ -37,7 +37,7 @@ const OLD_TYPES: &[(&str, &str, &str)] = &[
 ];
 
 /// The inputs that the net itself declares: `input` with `input_shape`, or with four `input_dim` each.
-pub fn inputs(net: &Message<'_>, place: &str) -> Result<Vec<Input>> {
+pub fn inputs(net: &Message, place: &str) -> Result<Vec<Input>> {
     let fail = |reason: Reason| Error::graph(place, reason);
     let names = net.texts("input").map_err(fail)?;
     let shapes = net.messages("input_shape").map_err(fail)?;
@@ -59,7 +59,7 @@ pub fn inputs(net: &Message<'_>, place: &str) -> Result<Vec<Input>> {
 }
 
 /// A `BlobShape`.
-pub fn shape_of(message: &Message<'_>, place: &str) -> Result<Shape> {
+pub fn shape_of(message: &Message, place: &str) -> Result<Shape> {
     checked(&message.ints("dim").map_err(|reason| Error::graph(place, reason))?, place)
 }
 
@@ -72,7 +72,7 @@ fn checked(dims: &[i64], place: &str) -> Result<Shape> {
 }
 
 /// The layers that run at inference, in the file's order, which is the order in which they run.
-pub fn layers<'m, 'a>(net: &'m Message<'a>, place: &str) -> Result<Vec<Layer<'m, 'a>>> {
+pub fn layers<'m>(net: &'m Message, place: &str) -> Result<Vec<Layer<'m>>> {
     if net.has("layer") && net.has("layers") {
         return Err(Error::graph(place, "`layer` and `layers` blocks, the new and the old form, are mixed"));
     }
@@ -88,7 +88,7 @@ pub fn layers<'m, 'a>(net: &'m Message<'a>, place: &str) -> Result<Vec<Layer<'m,
     Ok(layers)
 }
 
-fn layer<'m, 'a>(block: &'m Message<'a>, old: bool, index: usize) -> Result<Layer<'m, 'a>, Reason> {
+fn layer(block: &Message, old: bool, index: usize) -> Result<Layer<'_>, Reason> {
     let kind = if old {
         let word = block.word("type")?.ok_or("it has no `type`")?;
         let row = OLD_TYPES.iter().find(|(number, name, _)| *number == word || *name == word);
@@ -105,7 +105,7 @@ fn layer<'m, 'a>(block: &'m Message<'a>, old: bool, index: usize) -> Result<Laye
 }
 
 /// Whether a layer is part of the net at inference: phase TEST, level 0, no stage.
-fn runs(block: &Message<'_>) -> Result<bool, Reason> {
+fn runs(block: &Message) -> Result<bool, Reason> {
     if block.word("phase")?.is_some_and(is_train) {
         return Ok(false);
     }
@@ -113,11 +113,11 @@ fn runs(block: &Message<'_>) -> Result<bool, Reason> {
     if !include.is_empty() && !exclude.is_empty() {
         return Err("it has both `include` and `exclude`".into());
     }
-    let meets = |rule: &&Message<'_>| -> Result<bool, Reason> {
+    let meets = |rule: &&Message| -> Result<bool, Reason> {
         let level = rule.int("min_level")?.is_none_or(|l| l <= 0) && rule.int("max_level")?.is_none_or(|l| l >= 0);
         Ok(level && !rule.word("phase")?.is_some_and(is_train) && rule.texts("stage")?.is_empty())
     };
-    let any = |rules: &[&Message<'_>]| rules.iter().map(meets).try_fold(false, |any, met| Ok::<_, Reason>(any | met?));
+    let any = |rules: &[&Message]| rules.iter().map(meets).try_fold(false, |any, met| Ok::<_, Reason>(any | met?));
     if include.is_empty() { Ok(!any(&exclude)?) } else { any(&include) }
 }
 

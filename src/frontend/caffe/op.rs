@@ -60,12 +60,12 @@ impl Builder {
 }
 
 /// Parameters of a layer that has none of a kind: all at their defaults.
-static NO_PARAMETERS: Message<'static> = Message { fields: Vec::new() };
+static NO_PARAMETERS: Message = Message { fields: Vec::new() };
 
 /// A layer being mapped.
 pub struct Op<'b> {
     builder: &'b mut Builder,
-    layer: &'b Layer<'b, 'b>,
+    layer: &'b Layer<'b>,
     name: String,
     bottoms: Vec<Port>,
     /// Blobs of the layer's weights that have found their place.
@@ -75,7 +75,7 @@ pub struct Op<'b> {
 
 impl<'b> Op<'b> {
     /// Opens a layer; what it reads was written by the layers before it.
-    pub fn open(builder: &'b mut Builder, layer: &'b Layer<'b, 'b>) -> Result<Self> {
+    pub fn open(builder: &'b mut Builder, layer: &'b Layer<'b>) -> Result<Self> {
         let name = builder.names.claim(&layer.name);
         let mut op =
             Op { builder, layer, name, bottoms: Vec::with_capacity(layer.bottoms.len()), taken: 0, mapped: true };
@@ -113,13 +113,13 @@ impl<'b> Op<'b> {
     }
 
     /// The parameters in this field (`convolution_param`, ...); the defaults where the layer has none.
-    pub fn param(&self, name: &str) -> Result<&'b Message<'b>> {
-        let layer: &'b Layer<'b, 'b> = self.layer;
+    pub fn param(&self, name: &str) -> Result<&'b Message> {
+        let layer: &'b Layer<'b> = self.layer;
         Ok(self.field(layer.message.message(name))?.unwrap_or(&NO_PARAMETERS))
     }
 
     /// A positive integer field.
-    pub fn size(&self, param: &Message<'_>, name: &str) -> Result<Option<i64>> {
+    pub fn size(&self, param: &Message, name: &str) -> Result<Option<i64>> {
         match self.field(param.int(name))? {
             Some(size) if !(1..=MAX_DIM).contains(&size) => {
                 Err(self.error(format!("`{name}` is {size}, not 1 to {MAX_DIM}")))
@@ -250,7 +250,7 @@ impl<'b> Op<'b> {
     }
 
     /// Copies a number, where the layer gives it, else the default.
-    pub fn set_float(&self, node: &mut Node, param: &Message<'_>, name: &str, default: f64) -> Result<()> {
+    pub fn set_float(&self, node: &mut Node, param: &Message, name: &str, default: f64) -> Result<()> {
         let value = self.field(param.float(name))?.unwrap_or(default);
         node.attrs.set(name, Attr::Float(value));
         Ok(())

@@ -162,7 +162,7 @@ impl<'p, R: Read> Input<'p, R> {
     }
 
     /// What stands here, for an error.
-    pub fn found(&mut self) -> Result<String> {
+    fn found(&mut self) -> Result<String> {
         Ok(match self.peek()? {
             None => "the end of the file".to_owned(),
             Some(0) => "a zero byte: is the text UTF-16? convert it to UTF-8".to_owned(),
@@ -184,6 +184,19 @@ impl<'p, R: Read> Input<'p, R> {
             return Err(self.error(format!("a name or number has more than {} characters", AHEAD - 1)));
         }
         Ok(&self.buffer[self.at..self.at + length])
+    }
+
+    /// The same as a text of its own.
+    pub fn word(&mut self, belongs: impl Fn(u8) -> bool) -> Result<Box<str>> {
+        Ok(String::from_utf8_lossy(self.run(belongs)?).into())
+    }
+
+    /// The error where something else is expected than what stands here.
+    pub fn wrong(&mut self, wanted: impl std::fmt::Display) -> Error {
+        match self.found() {
+            Ok(found) => self.error(format!("{wanted}, found {found}")),
+            Err(error) => error,
+        }
     }
 
     /// Takes the strings that stand here, of which several in a row are one, and appends what they stand for.

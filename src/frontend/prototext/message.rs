@@ -1,17 +1,17 @@
 //! Asking a message for the fields that a reader knows.
 
-use super::{Field, Message, Value, escape};
+use super::{Field, Message, Value, escape, scalar};
 
 /// Why a field cannot be used; the caller knows where it stands.
 pub type Reason = String;
 
-impl<'a> Message<'a> {
-    fn all<'m, 'n>(&'m self, name: &'n str) -> impl Iterator<Item = &'m Field<'a>> + use<'m, 'n, 'a> {
-        self.fields.iter().filter(move |field| field.name == name)
+impl Message {
+    fn all<'m, 'n>(&'m self, name: &'n str) -> impl Iterator<Item = &'m Field> + use<'m, 'n> {
+        self.fields.iter().filter(move |field| *field.name == *name)
     }
 
     /// The only occurrence of a field.
-    fn one(&self, name: &str) -> Result<Option<&Field<'a>>, Reason> {
+    fn one(&self, name: &str) -> Result<Option<&Field>, Reason> {
         let mut found = self.all(name);
         match (found.next(), found.next()) {
             (_, Some(second)) => Err(format!("`{name}` is given twice (line {})", second.line)),
@@ -25,12 +25,12 @@ impl<'a> Message<'a> {
     }
 
     /// A nested message.
-    pub fn message(&self, name: &str) -> Result<Option<&Message<'a>>, Reason> {
+    pub fn message(&self, name: &str) -> Result<Option<&Message>, Reason> {
         self.one(name)?.map(Field::message).transpose()
     }
 
     /// Every nested message of this name.
-    pub fn messages(&self, name: &str) -> Result<Vec<&Message<'a>>, Reason> {
+    pub fn messages(&self, name: &str) -> Result<Vec<&Message>, Reason> {
         self.all(name).map(Field::message).collect()
     }
 
@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
     }
 }
 
-impl<'a> Field<'a> {
+impl Field {
     fn wrong(&self, wanted: &str) -> Reason {
         let found = match &self.value {
             Value::Word(word) => format!("`{}`", clipped(word)),
@@ -95,7 +95,7 @@ impl<'a> Field<'a> {
         format!("`{}` is {found}, not {wanted} (line {})", self.name, self.line)
     }
 
-    fn message(&self) -> Result<&Message<'a>, Reason> {
+    fn message(&self) -> Result<&Message, Reason> {
         if let Value::Message(message) = &self.value { Ok(message) } else { Err(self.wrong("a message")) }
     }
 
@@ -114,14 +114,9 @@ impl<'a> Field<'a> {
 
     fn int(&self) -> Result<i64, Reason> {
         let word = self.word().map_err(|_| self.wrong("an integer"))?;
-        let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
-        let parsed = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-            Some(hex) => i64::from_str_radix(hex, 16),
-            None if digits.starts_with('0') && digits.len() > 1 => i64::from_str_radix(digits, 8),
-            None => digits.parse(),
-        };
-        let value = parsed.ok().filter(|value| *value >= 0).ok_or_else(|| self.wrong("an integer"))?;
-        Ok(if negative { -value } else { value })
+        let (is_negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
+        let value = scalar::integer(digits.as_bytes(), is_negative).and_then(|value| i64::try_from(value).ok());
+        value.ok_or_else(|| self.wrong("an integer"))
     }
 
     fn float(&self) -> Result<f64, Reason> {

@@ -1,7 +1,7 @@
 //! Values that are no string and no message: how a text says them, and their bytes on the wire.
 
 use super::schema::Kind;
-use super::varint::put_varint;
+use prost::encoding::{WireType, encode_varint};
 
 /// A value that is no string and no message.
 #[derive(Clone, Copy)]
@@ -42,23 +42,23 @@ impl Scalar {
         }
     }
 
-    pub(super) fn wire_type(&self) -> u64 {
+    pub(super) fn wire_type(&self) -> WireType {
         match self {
-            Scalar::Number(_) => 0,
-            Scalar::Float(_) => 5,
+            Scalar::Number(_) => WireType::Varint,
+            Scalar::Float(_) => WireType::ThirtyTwoBit,
         }
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         match self {
-            Scalar::Number(number) => put_varint(out, *number),
+            Scalar::Number(number) => encode_varint(*number, out),
             Scalar::Float(float) => out.extend_from_slice(&float.to_le_bytes()),
         }
     }
 }
 
 /// A whole number: decimal, hexadecimal after `0x`, or octal after `0`.
-fn integer(word: &[u8], is_negative: bool) -> Option<i128> {
+pub(super) fn integer(word: &[u8], is_negative: bool) -> Option<i128> {
     let (digits, base) = match word {
         [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
         [b'0', digits @ ..] if !digits.is_empty() => (digits, 8),

@@ -1,5 +1,6 @@
 //! Fields that a schema does not have, and values that are passed over.
 
+use super::input::Input;
 use super::schema::Schema;
 use super::wire::{Encoder, MAX_DEPTH};
 use crate::status::Result;
@@ -16,12 +17,12 @@ impl<R: Read> Encoder<'_, '_, R> {
             |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_') || is_extension && matches!(b, b'.' | b'/');
         let name = String::from_utf8_lossy(self.input.run(is_name)?).into_owned();
         if name.is_empty() {
-            return Err(self.wrong(format_args!("a field's name is expected")));
+            return Err(self.input.wrong(format_args!("a field's name is expected")));
         }
         let (line, column) = self.input.position();
         self.input.take(name.len());
         if is_extension && !self.input.accept(b']')? {
-            return Err(self.wrong(format_args!("`]` is expected after the extension `{name}`")));
+            return Err(self.input.wrong(format_args!("`]` is expected after the extension `{name}`")));
         }
         if self.unknown.len() < MAX_NAMED && self.unknown.insert((schema.name, name.clone())) {
             log::warn!(
@@ -31,19 +32,21 @@ impl<R: Read> Encoder<'_, '_, R> {
             );
         }
         self.input.accept(b':')?;
-        self.skip_value(&name)?;
+        self.input.skip_value(&name)?;
         self.separator()
     }
+}
 
+impl<R: Read> Input<'_, R> {
     /// Takes a value of whatever kind.
-    pub(super) fn skip_value(&mut self, name: &str) -> Result<()> {
+    pub fn skip_value(&mut self, name: &str) -> Result<()> {
         // It cannot be longer than its text.
         let mut closing = Vec::new();
         let mut nothing = Vec::new();
-        let (line, _) = self.input.position();
+        let (line, _) = self.position();
         loop {
-            let Some(byte) = self.input.peek()? else {
-                return Err(self.input.error(format!("the file ends inside `{name}`, which begins in line {line}")));
+            let Some(byte) = self.peek()? else {
+                return Err(self.error(format!("the file ends inside `{name}`, which begins in line {line}")));
             };
             match byte {
                 b'{' => closing.push(b'}'),
@@ -56,32 +59,32 @@ impl<R: Read> Encoder<'_, '_, R> {
                 }
                 b'"' | b'\'' => {
                     nothing.clear();
-                    self.input.strings(false, &mut nothing)?;
+                    self.strings(false, &mut nothing)?;
                     if closing.is_empty() {
                         return Ok(());
                     }
                     continue;
                 }
                 b':' | b',' | b';' | b'-' if !closing.is_empty() || byte == b'-' => {
-                    self.input.take(1);
+                    self.take(1);
                     continue;
                 }
                 _ => {
                     let length =
-                        self.input.run(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-'))?.len();
+                        self.run(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-' | b'/'))?.len();
                     if length == 0 {
                         return Err(self.wrong(format_args!("a value of `{name}` is expected")));
                     }
-                    self.input.take(length);
+                    self.take(length);
                     if closing.is_empty() {
                         return Ok(());
                     }
                     continue;
                 }
             }
-            self.input.take(1);
+            self.take(1);
             if closing.len() > MAX_DEPTH {
-                return Err(self.input.error(format!("messages nest deeper than {MAX_DEPTH}")));
+                return Err(self.error(format!("messages nest deeper than {MAX_DEPTH}")));
             }
             if closing.is_empty() {
                 return Ok(());

@@ -7,9 +7,9 @@
 use super::input::Input;
 use super::scalar::Scalar;
 use super::schema::{Field, Kind, Label, Schema};
-use super::varint::{put_varint, tag_length, varint_length};
 use crate::frontend::limits::MAX_BYTES;
 use crate::status::{Error, Result};
+use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 use rustc_hash::FxHashSet;
 use std::io::Read;
 
@@ -37,19 +37,14 @@ pub fn encode_without(
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Vec<u8>> {
     let input = Input::new(text, place)?;
-    let root = Frame::of(schema, 0, None, 0, 1);
-    Encoder { input, out: Vec::new(), open: vec![root], unknown: FxHashSet::default(), taken: number, take }.run()
+    let mut encoder = Encoder { input, out: Vec::new(), unknown: FxHashSet::default(), taken: number, take };
+    encoder.message(Frame::of(schema, 1), None, 1)?;
+    Ok(encoder.out)
 }
 
 /// A message while its fields are read.
 struct Frame {
     schema: &'static Schema,
-    /// Which field it is; 0 for the whole text.
-    number: u32,
-    /// What ends it; `None` for the whole text.
-    close: Option<u8>,
-    /// Where its bytes begin.
-    start: usize,
     /// Line where it was opened.
     line: u64,
     /// Places in the schema of the fields that were there.
@@ -58,13 +53,11 @@ struct Frame {
     last: usize,
     /// Field whose values are being packed, and where its bytes begin.
     packed: Option<(u32, usize)>,
-    /// Field whose list is open, and whether a value has just been read.
-    list: Option<(&'static Field, bool)>,
 }
 
 impl Frame {
-    fn of(schema: &'static Schema, number: u32, close: Option<u8>, start: usize, line: u64) -> Frame {
-        Frame { schema, number, close, start, line, seen: 0, last: 0, packed: None, list: None }
+    fn of(schema: &'static Schema, line: u64) -> Frame {
+        Frame { schema, line, seen: 0, last: 0, packed: None }
     }
 }
 
@@ -72,8 +65,6 @@ impl Frame {
 pub(super) struct Encoder<'p, 't, R> {
     pub(super) input: Input<'p, R>,
     out: Vec<u8>,
-    /// The whole text first; never empty.
-    open: Vec<Frame>,
     /// Those that a warning has named, with their message.
     pub(super) unknown: FxHashSet<(&'static str, String)>,
     /// The field that is given to `take`; 0 for none.
@@ -82,26 +73,21 @@ pub(super) struct Encoder<'p, 't, R> {
 }
 
 impl<R: Read> Encoder<'_, '_, R> {
-    fn run(mut self) -> Result<Vec<u8>> {
+    /// The fields of a message up to what closes it; `depth` counts the messages that are open, it and the whole text included.
+    fn message(&mut self, mut frame: Frame, close: Option<u8>, depth: usize) -> Result<()> {
         loop {
-            let next = self.input.peek()?;
-            let &mut Frame { close, list, schema, line, .. } = self.frame();
-            match (next, close) {
-                (Some(_), _) if list.is_some() => self.list_item()?,
-                (None, None) if list.is_none() => {
-                    self.end_packed();
-                    return Ok(self.out);
-                }
+            match (self.input.peek()?, close) {
+                (None, None) => break,
                 (None, _) => {
+                    let Frame { schema, line, .. } = frame;
                     let reason = format!("the file ends inside `{}`, which begins in line {line}", schema.name);
                     return Err(self.input.error(reason));
                 }
                 (Some(byte), Some(close)) if byte == close => {
                     self.input.take(1);
-                    self.end_message()?;
-                    self.separator()?;
+                    break;
                 }
-                _ => self.field()?,
+                _ => self.field(&mut frame, depth)?,
             }
             if self.out.len() > MAX_BYTES {
                 return Err(Error::graph(
@@ -110,57 +96,49 @@ impl<R: Read> Encoder<'_, '_, R> {
                 ));
             }
         }
-    }
-
-    fn frame(&mut self) -> &mut Frame {
-        let top = self.open.len() - 1;
-        &mut self.open[top]
+        self.end_packed(&mut frame);
+        Ok(())
     }
 
     /// Takes what may stand between fields.
     pub(super) fn separator(&mut self) -> Result<()> {
-        if self.frame().list.is_none() && !self.input.accept(b';')? {
+        if !self.input.accept(b';')? {
             self.input.accept(b',')?;
         }
         Ok(())
     }
 
-    fn field(&mut self) -> Result<()> {
-        let after = self.frame().last;
-        let schema = self.frame().schema;
+    fn field(&mut self, frame: &mut Frame, depth: usize) -> Result<()> {
+        let schema = frame.schema;
         let name = self.input.run(|b| b.is_ascii_alphanumeric() || b == b'_')?;
-        let (length, place) = (name.len(), schema.find(name, after));
+        let (length, place) = (name.len(), schema.find(name, frame.last));
         let Some(place) = place else { return self.unknown_field(schema) };
         self.input.take(length);
         let field = &schema.fields[place];
-        self.check_occurrence(schema, place)?;
+        self.check_occurrence(frame, place)?;
         let has_colon = self.input.accept(b':')?;
-        match field.kind {
-            Kind::Skipped => {
-                self.skip_value(field.name)?;
-                return self.separator();
+        if !has_colon && !matches!(field.kind, Kind::Skipped | Kind::Message(_)) {
+            return Err(self.input.wrong(format_args!("`:` is expected after `{}`", field.name)));
+        }
+        if matches!(field.kind, Kind::Skipped) || !has_colon || !self.input.accept(b'[')? {
+            self.value(frame, field, depth)?;
+            return self.separator();
+        }
+        if field.label != Label::Many {
+            return Err(self.input.error(format!("`{}` takes one value, not a list", field.name)));
+        }
+        while !self.input.accept(b']')? {
+            self.value(frame, field, depth)?;
+            if !self.input.accept(b',')? && self.input.peek()? != Some(b']') {
+                return Err(self.input.wrong(format_args!("`,` or `]` is expected in the list `{}`", field.name)));
             }
-            Kind::Message(_) => {}
-            _ if !has_colon => return Err(self.wrong(format_args!("`:` is expected after `{}`", field.name))),
-            _ => {}
         }
-        if has_colon && self.input.accept(b'[')? {
-            if field.label != Label::Many {
-                return Err(self.input.error(format!("`{}` takes one value, not a list", field.name)));
-            }
-            self.frame().list = Some((field, false));
-            return Ok(());
-        }
-        self.value(field)?;
-        match field.kind {
-            Kind::Message(_) => Ok(()),
-            _ => self.separator(),
-        }
+        self.separator()
     }
 
     /// Marks a field as read; fails where it may not occur again.
-    fn check_occurrence(&mut self, schema: &'static Schema, place: usize) -> Result<()> {
-        let frame = self.frame();
+    fn check_occurrence(&self, frame: &mut Frame, place: usize) -> Result<()> {
+        let schema = frame.schema;
         frame.last = place;
         let field = &schema.fields[place];
         let excluded = match field.label {
@@ -183,81 +161,50 @@ impl<R: Read> Encoder<'_, '_, R> {
         } else {
             format!("both `{first}` and `{name}` are given")
         };
-        let line = self.frame().line;
-        Err(self.input.error(format!("{reason} in the `{}` that begins in line {line}", schema.name)))
+        Err(self.input.error(format!("{reason} in the `{}` that begins in line {}", schema.name, frame.line)))
     }
 
-    /// What stands in a list after its bracket or a value.
-    fn list_item(&mut self) -> Result<()> {
-        let Some((field, after_value)) = self.frame().list else { return Ok(()) };
-        if self.input.accept(b']')? {
-            self.frame().list = None;
-            self.separator()
-        } else if !after_value {
-            self.frame().list = Some((field, true));
-            self.value(field)
-        } else if self.input.accept(b',')? {
-            self.frame().list = Some((field, false));
-            Ok(())
-        } else {
-            Err(self.wrong(format_args!("`,` or `]` is expected in the list `{}`", field.name)))
-        }
-    }
-
-    pub(super) fn wrong(&mut self, wanted: std::fmt::Arguments<'_>) -> Error {
-        match self.input.found() {
-            Ok(found) => self.input.error(format!("{wanted}, found {found}")),
-            Err(error) => error,
-        }
-    }
-
-    /// One value, or the beginning of a message.
-    fn value(&mut self, field: &'static Field) -> Result<()> {
+    /// One value.
+    fn value(&mut self, frame: &mut Frame, field: &'static Field, depth: usize) -> Result<()> {
         match field.kind {
-            Kind::Message(schema) => self.begin_message(field, schema),
-            Kind::String | Kind::Bytes => self.string(field),
-            Kind::Skipped => self.skip_value(field.name),
-            _ => self.word(field),
+            Kind::Message(schema) => self.nested(frame, field, schema, depth),
+            Kind::String | Kind::Bytes => self.string(frame, field),
+            Kind::Skipped => self.input.skip_value(field.name),
+            _ => self.word(frame, field),
         }
     }
 
-    fn begin_message(&mut self, field: &'static Field, schema: &'static Schema) -> Result<()> {
+    fn nested(&mut self, frame: &mut Frame, field: &Field, schema: &'static Schema, depth: usize) -> Result<()> {
         let close = match self.input.peek()? {
             Some(b'{') => b'}',
             Some(b'<') => b'>',
-            _ => return Err(self.wrong(format_args!("`{}` takes {}", field.name, field.kind.wanted()))),
+            _ => return Err(self.input.wrong(format_args!("`{}` takes {}", field.name, field.kind.wanted()))),
         };
-        if self.open.len() > MAX_DEPTH {
+        if depth > MAX_DEPTH {
             return Err(self.input.error(format!("messages nest deeper than {MAX_DEPTH}")));
         }
         let (line, _) = self.input.position();
         self.input.take(1);
-        let start = self.begin_record(field.number);
-        self.open.push(Frame::of(schema, field.number, Some(close), start, line));
-        Ok(())
-    }
-
-    fn end_message(&mut self) -> Result<()> {
-        self.end_packed();
-        let Some(frame) = self.open.pop() else { return Ok(()) };
-        if self.open.len() == TAKEN_DEPTH && frame.number == self.taken {
-            (self.take)(&self.out[frame.start..])?;
-            self.out.truncate(frame.start - 1 - tag_length(frame.number));
+        let start = self.begin_record(frame, field.number);
+        self.message(Frame::of(schema, line), Some(close), depth + 1)?;
+        if depth == TAKEN_DEPTH && field.number == self.taken {
+            (self.take)(&self.out[start..])?;
+            self.out.truncate(start - 1 - key_len(field.number));
         } else {
-            self.end_record(frame.start);
+            self.end_record(start);
         }
         Ok(())
     }
 
-    fn string(&mut self, field: &'static Field) -> Result<()> {
+    fn string(&mut self, frame: &mut Frame, field: &Field) -> Result<()> {
         if !matches!(self.input.peek()?, Some(b'"' | b'\'')) {
-            return Err(self.wrong(format_args!("`{}` takes {}", field.name, field.kind.wanted())));
+            return Err(self.input.wrong(format_args!("`{}` takes {}", field.name, field.kind.wanted())));
         }
-        let start = self.begin_record(field.number);
+        let start = self.begin_record(frame, field.number);
         self.input.strings(matches!(field.kind, Kind::String), &mut self.out)?;
         if field.label == Label::One && self.out.len() == start {
             // Proto3 leaves out what is as it would be anyway.
-            self.out.truncate(start - 1 - tag_length(field.number));
+            self.out.truncate(start - 1 - key_len(field.number));
         } else {
             self.end_record(start);
         }
@@ -265,7 +212,7 @@ impl<R: Read> Encoder<'_, '_, R> {
     }
 
     /// A number, a truth value or a name.
-    fn word(&mut self, field: &'static Field) -> Result<()> {
+    fn word(&mut self, frame: &mut Frame, field: &Field) -> Result<()> {
         let is_negative = self.input.accept(b'-')?;
         if is_negative {
             self.input.peek()?;
@@ -275,7 +222,7 @@ impl<R: Read> Encoder<'_, '_, R> {
         let Some(value) = Scalar::read(word, is_negative, field.kind) else {
             let word = String::from_utf8_lossy(&word[..length.min(40)]).into_owned();
             if word.is_empty() {
-                return Err(self.wrong(format_args!("`{}` takes {}", field.name, field.kind.wanted())));
+                return Err(self.input.wrong(format_args!("`{}` takes {}", field.name, field.kind.wanted())));
             }
             let sign = if is_negative { "-" } else { "" };
             return Err(self.input.error(format!(
@@ -285,53 +232,43 @@ impl<R: Read> Encoder<'_, '_, R> {
             )));
         };
         self.input.take(length);
-        self.put(field, value);
+        self.put(frame, field, value);
         Ok(())
     }
 
-    fn put(&mut self, field: &Field, value: Scalar) {
+    fn put(&mut self, frame: &mut Frame, field: &Field, value: Scalar) {
         if field.label == Label::Many {
-            if self.frame().packed.is_none_or(|(number, _)| number != field.number) {
-                let start = self.begin_record(field.number);
-                self.frame().packed = Some((field.number, start));
+            if frame.packed.is_none_or(|(number, _)| number != field.number) {
+                let start = self.begin_record(frame, field.number);
+                frame.packed = Some((field.number, start));
             }
         } else if field.label == Label::One && value.is_zero() {
             return;
         } else {
-            self.end_packed();
-            put_varint(&mut self.out, u64::from(field.number) << 3 | value.wire_type());
+            self.end_packed(frame);
+            encode_key(field.number, value.wire_type(), &mut self.out);
         }
         value.put(&mut self.out);
     }
 
     /// Begins a record whose length is not known yet; answers where its bytes begin.
-    fn begin_record(&mut self, number: u32) -> usize {
-        self.end_packed();
-        put_varint(&mut self.out, u64::from(number) << 3 | 2);
+    fn begin_record(&mut self, frame: &mut Frame, number: u32) -> usize {
+        self.end_packed(frame);
+        encode_key(number, WireType::LengthDelimited, &mut self.out);
         self.out.push(0);
         self.out.len()
     }
 
-    fn end_packed(&mut self) {
-        if let Some((_, start)) = self.frame().packed.take() {
+    fn end_packed(&mut self, frame: &mut Frame) {
+        if let Some((_, start)) = frame.packed.take() {
             self.end_record(start);
         }
     }
 
-    /// Writes the length of a record in front of its bytes, which make room where one byte is not enough.
+    /// Writes the length of a record in front of its bytes, in place of the zero that stands there.
     fn end_record(&mut self, start: usize) {
-        let end = self.out.len();
-        let length = (end - start) as u64;
-        let more = varint_length(length) - 1;
-        if more > 0 {
-            self.out.resize(end + more, 0);
-            self.out.copy_within(start..end, start + more);
-        }
-        let mut rest = length;
-        for byte in &mut self.out[start - 1..start + more] {
-            *byte = (rest & 0x7f) as u8 | 0x80;
-            rest >>= 7;
-        }
-        self.out[start + more - 1] &= 0x7f;
+        let mut length = Vec::with_capacity(encoded_len_varint(u64::MAX));
+        encode_varint((self.out.len() - start) as u64, &mut length);
+        self.out.splice(start - 1..start, length);
     }
 }

@@ -28,7 +28,7 @@ pub fn is_graph(text: &str) -> bool {
 pub fn read(text: &str, place: &str) -> Result<proto::Graph> {
     let graph = prototext::parse(text, place)?;
     let nodes = graph.messages("node").map_err(|reason| Error::graph(place, reason))?;
-    let encoded = |(index, message): (usize, &Message<'_>)| {
+    let encoded = |(index, message): (usize, &Message)| {
         let at =
             || message.text("name").ok().flatten().map_or_else(|| format!("node {index}"), |n| format!("node `{n}`"));
         node(message).map_err(|reason| Error::graph(format!("{place}, {}", at()), reason))
@@ -40,8 +40,8 @@ fn encode(message: &impl prost::Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-fn node(message: &Message<'_>) -> Result<Bytes, Reason> {
-    let entry = |entry: &Message<'_>| {
+fn node(message: &Message) -> Result<Bytes, Reason> {
+    let entry = |entry: &Message| {
         let key = entry.text("key")?.unwrap_or_default().to_owned();
         let value =
             entry.message("value")?.map(value).transpose().map_err(|reason| format!("attribute `{key}`: {reason}"))?;
@@ -55,7 +55,7 @@ fn node(message: &Message<'_>) -> Result<Bytes, Reason> {
     }))
 }
 
-fn value(message: &Message<'_>) -> Result<proto::Value, Reason> {
+fn value(message: &Message) -> Result<proto::Value, Reason> {
     Ok(proto::Value {
         list: message.message("list")?.map(list).transpose()?,
         s: message.bytes("s")?.map(Bytes::copy_from_slice),
@@ -68,7 +68,7 @@ fn value(message: &Message<'_>) -> Result<proto::Value, Reason> {
     })
 }
 
-fn list(message: &Message<'_>) -> Result<Bytes, Reason> {
+fn list(message: &Message) -> Result<Bytes, Reason> {
     Ok(encode(&proto::List {
         i: message.ints("i")?,
         f: singles(message, "f")?,
@@ -76,7 +76,7 @@ fn list(message: &Message<'_>) -> Result<Bytes, Reason> {
     }))
 }
 
-fn singles(message: &Message<'_>, name: &str) -> Result<Vec<f32>, Reason> {
+fn singles(message: &Message, name: &str) -> Result<Vec<f32>, Reason> {
     Ok(message.floats(name)?.into_iter().map(|f| f as f32).collect())
 }
 
@@ -87,16 +87,16 @@ fn type_number(word: &str) -> Result<i32, Reason> {
     named.or_else(|| word.parse().ok()).ok_or_else(|| format!("`{word}` is no element type"))
 }
 
-fn shape(message: &Message<'_>) -> Result<Bytes, Reason> {
-    let dim = |dim: &Message<'_>| Ok::<_, Reason>(encode(&proto::Dimension { size: dim.int("size")?.unwrap_or(0) }));
+fn shape(message: &Message) -> Result<Bytes, Reason> {
+    let dim = |dim: &Message| Ok::<_, Reason>(encode(&proto::Dimension { size: dim.int("size")?.unwrap_or(0) }));
     Ok(encode(&proto::Shape {
         dim: message.messages("dim")?.into_iter().map(dim).collect::<Result<_, _>>()?,
         unknown_rank: message.bool("unknown_rank")?.unwrap_or(false),
     }))
 }
 
-fn tensor(message: &Message<'_>) -> Result<Bytes, Reason> {
-    fn narrow<T: TryFrom<i64>>(message: &Message<'_>, name: &str) -> Result<Vec<T>, Reason> {
+fn tensor(message: &Message) -> Result<Bytes, Reason> {
+    fn narrow<T: TryFrom<i64>>(message: &Message, name: &str) -> Result<Vec<T>, Reason> {
         let values = message.ints(name)?.into_iter();
         values.map(|v| T::try_from(v).map_err(|_| format!("`{name}` holds {v}, which its type does not"))).collect()
     }

@@ -86,14 +86,14 @@ fn form(head: &[u8]) -> Option<Form> {
             return is_operator(&mut text)?.then_some(Form::Graph);
         }
         has_version |= name == "ir_version";
-        skip_value(&mut text)?;
+        text.skip_value(&name).ok()?;
     }
     // Behind what can be seen of the text there may be operators, too: without any, the version tells.
     while let Some(name) = field_name(&mut text) {
         match name.as_str() {
             "op" => return Some(Form::Model),
             "node" => return Some(Form::View),
-            _ if skip_value(&mut text).is_none() => break,
+            _ if text.skip_value(&name).is_err() => break,
             _ => {}
         }
     }
@@ -112,7 +112,7 @@ fn is_operator(text: &mut Input<'_, &[u8]>) -> Option<bool> {
         if name == "type" {
             return Some(true);
         }
-        skip_value(text)?;
+        text.skip_value(&name).ok()?;
     }
     Some(false)
 }
@@ -130,38 +130,6 @@ fn field_name(text: &mut Input<'_, &[u8]>) -> Option<String> {
     }
     text.accept(b':').ok()?;
     Some(name).filter(|name| !name.is_empty())
-}
-
-/// Takes a value of whatever kind; `None` where the text ends in it.
-fn skip_value(text: &mut Input<'_, &[u8]>) -> Option<()> {
-    let mut depth = 0_usize;
-    loop {
-        match text.peek().ok()?? {
-            b'{' | b'<' | b'[' => {
-                text.take(1);
-                depth += 1;
-                continue;
-            }
-            b'}' | b'>' | b']' => {
-                depth = depth.checked_sub(1)?;
-                text.take(1);
-            }
-            b'"' | b'\'' => text.strings(false, &mut Vec::new()).ok()?,
-            b':' | b',' | b';' if depth > 0 => text.take(1),
-            b'-' => {
-                text.take(1);
-                continue;
-            }
-            _ => {
-                let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-' | b'/');
-                let length = text.run(word).ok().map(<[u8]>::len).filter(|&length| length > 0)?;
-                text.take(length);
-            }
-        }
-        if depth == 0 {
-            return Some(());
-        }
-    }
 }
 
 /// A text in UTF-16 or UTF-32, with or without its mark, or one in which bytes are zero that should not be, as far as it

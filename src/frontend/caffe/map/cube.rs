@@ -30,7 +30,7 @@ enum Form {
 }
 
 /// One number for each spatial axis: a list, one for all, or the fields for height and width.
-pub fn window(op: &Op, param: &Message<'_>, names: [&str; 3], least: i64) -> Result<Option<Vec<i64>>> {
+pub fn window(op: &Op, param: &Message, names: [&str; 3], least: i64) -> Result<Option<Vec<i64>>> {
     let [name, vertical, horizontal] = names;
     let list = op.field(param.ints(name))?;
     let pair = (op.field(param.int(vertical))?, op.field(param.int(horizontal))?);
@@ -91,7 +91,7 @@ fn convolution(op: &mut Op, form: Form) -> Result<()> {
     op.finish(node)
 }
 
-fn set_window(op: &Op, node: &mut Node, param: &Message<'_>, axes: usize) -> Result<()> {
+fn set_window(op: &Op, node: &mut Node, param: &Message, axes: usize) -> Result<()> {
     let whole = |sizes: Vec<i64>| Attr::Ints([vec![1, 1], sizes].concat());
     let strides = window(op, param, ["stride", "stride_h", "stride_w"], 1)?;
     let dilations = window(op, param, ["dilation", "dilation_h", "dilation_w"], 1)?;
