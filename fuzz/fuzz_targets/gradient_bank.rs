@@ -4,7 +4,7 @@
 #![no_main]
 
 use aoe::bank::Content;
-use aoe::bank::gradient::Bank;
+use aoe::bank::gradient::{Bank, Gradients};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -16,6 +16,6 @@ fuzz_target!(|data: &[u8]| {
     bank.entries().for_each(|(hash, _)| merged.adopt(&bank, hash));
     let again = Bank::parse(&merged.render());
     assert!(again.findings().is_empty() && again.entries().eq(bank.entries()), "{:?}", again.findings());
-    bank.announce(1);
+    bank.put(1, Gradients::placeholder());
     assert!(bank.entries().any(|(hash, _)| hash == 1));
 });

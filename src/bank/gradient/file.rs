@@ -189,22 +189,6 @@ impl Bank {
         self.write(place, Some(old), hash, new.gradients.clone());
     }
 
-    /// Announces a network that is to be profiled, as CANN's graph compiler does: one that is known stays, a
-    /// placeholder is taken over, else one is added.
-    pub fn announce(&mut self, hash: u64) {
-        if self.place(hash).is_some() {
-            return;
-        }
-        let known = self.places().find(|(_, entry)| entry.gradients.time == PLACEHOLDER);
-        match known.map(|(place, entry)| (place, entry.clone())) {
-            Some((place, entry)) => {
-                let gradients = entry.gradients.clone();
-                self.write(Some(place), Some(entry), hash, gradients);
-            }
-            None => self.write(None, None, hash, Gradients::placeholder()),
-        }
-    }
-
     /// Gives every placeholder these gradients, as CANN's tuner does; returns how many there were.
     pub fn fill(&mut self, gradients: &Gradients) -> usize {
         let waiting: Vec<_> = self.places().filter(|(_, e)| e.gradients.is_placeholder()).map(|(p, _)| p).collect();

@@ -31,15 +31,10 @@ fn the_file_is_written_as_cann_writes_it() {
 }
 
 #[test]
-fn placeholders_are_announced_and_filled_as_cann_does() {
-    let hash = |bank: &Bank| bank.entries().map(|(hash, _)| hash).collect::<Vec<_>>();
+fn placeholders_are_filled_as_cann_does() {
     let mut bank = bank();
-    bank.announce(2);
-    assert_eq!(hash(&bank), [15_294_858_920_613_849_201, 2], "what is known stays");
-    bank.announce(5);
-    assert_eq!((bank.get(5), bank.entries().last().unwrap().1.is_placeholder()), (None, true));
-    bank.announce(6);
-    assert_eq!(hash(&bank), [15_294_858_920_613_849_201, 2, 6], "a placeholder is taken over");
+    bank.put(6, Gradients::placeholder());
+    assert_eq!((bank.get(6), bank.entries().last().unwrap().1.is_placeholder()), (None, true));
     let text = String::from_utf8(bank.render()).unwrap();
     assert!(text.ends_with(r#","modelvalue":{"gradientSize":[0,0,0,0,0],"gradientTime":[0,0,0,0,0]}}]"#));
     assert_eq!(bank.fill(&gradients(&[3, 4])), 1);
@@ -118,7 +113,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_read_and_rendered_safely(content in proptest::collection::vec(any::<u8>(), 0..300)) {
         let mut bank = Bank::parse(&content);
-        bank.announce(1);
+        bank.put(1, Gradients::placeholder());
         bank.fill(&gradients(&[1]));
         let read = Bank::parse(&bank.render());
         prop_assert_eq!(read.get(1), Some(&gradients(&[1])));
@@ -147,17 +142,6 @@ fn a_bad_entry_is_named_by_its_place_and_its_network() {
     assert!(two.reason.contains("entry 2 (modelhash \"9\"): `gradientSize` is missing"), "{two:?}");
     assert!(three.reason.contains("entry 3: the entry is no JSON object"), "{three:?}");
     assert_eq!(bank.lines().collect::<Vec<_>>(), [1, 1]);
-}
-
-#[test]
-fn a_known_network_is_not_announced_a_second_time_whatever_stands_before_it() {
-    let mut bank = Bank::default();
-    bank.announce(1);
-    bank.put(2, gradients(&[3]));
-    bank.announce(2);
-    assert_eq!(bank.entries().map(|(hash, _)| hash).collect::<Vec<_>>(), [1, 2]);
-    bank.announce(4);
-    assert_eq!((bank.recorded(1), bank.recorded(4)), (None, Some(&Gradients::placeholder())));
 }
 
 #[test]

@@ -55,12 +55,6 @@ impl Toolkit {
         [opp.join("ops_nn"), opp.join("ops_transformer"), opp].map(bank).to_vec()
     }
 
-    /// Directories of the built-in tiling repositories of a SoC's family.
-    pub fn tiling_repositories(&self, soc: &Soc) -> Vec<PathBuf> {
-        let folder = names::file_safe(&soc.short_name, b"_-.");
-        self.opp().map(|opp| opp.join("built-in/data/tiling").join(folder)).into_iter().collect()
-    }
-
     /// Directories of the built-in subgraph and gradient banks, in both spellings.
     pub fn graph_banks(&self) -> Vec<PathBuf> {
         let Some(home) = self.home() else { return Vec::new() };

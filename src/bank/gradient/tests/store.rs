@@ -1,7 +1,7 @@
 //! The banks of a SoC as a tuner uses them.
 
 use super::{TEXT, gradients};
-use crate::bank::gradient::{Bank, GradientBank};
+use crate::bank::gradient::{Bank, GradientBank, Gradients};
 use crate::bank::{BankPaths, Content};
 use crate::soc::Soc;
 use crate::status::Error;
@@ -36,7 +36,7 @@ fn the_nearest_bank_that_knows_a_network_answers() {
     let mut near = Bank::default();
     near.put(2, gradients(&[8]));
     // A network that waits to be profiled is not known.
-    near.announce(15_294_858_920_613_849_201);
+    near.put(15_294_858_920_613_849_201, Gradients::placeholder());
     fs::write(paths.custom.join(NAME), near.render()).unwrap();
     let bank = GradientBank::open(&paths, &soc());
     assert_eq!(bank.get(2), Some(&gradients(&[8])));
@@ -65,7 +65,7 @@ fn what_waits_to_be_profiled_is_filled_and_the_network_itself_only_where_nothing
     let root = tempfile::tempdir().unwrap();
     let bank = GradientBank::open(&places(root.path()), &soc());
     let mut waiting = Bank::default();
-    waiting.announce(4);
+    waiting.put(4, Gradients::placeholder());
     fs::write(bank.file(), waiting.render()).unwrap();
     bank.record(5, &gradients(&[1, 2]), true).unwrap();
     assert_eq!(read(bank.file()), [(4, vec![1, 2])], "as CANN's tuner does");
