@@ -2,18 +2,16 @@
 
 use super::form::Form;
 use super::json;
-use super::key::{Key, KeyMaker, Unusable};
+use super::key::{Key, Unusable};
 use super::knowledge::Knowledge;
 use super::lines::{Judged, Lines, Use, by_parts};
 use super::reader::{Judge, LineReader, Mended, Notes, repeated, written_line};
 use super::record::Record;
 use super::side::Side;
 use crate::status::Result;
-use hashbrown::HashTable;
 use prost::bytes::Bytes;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde_json::{Map, Value};
-use std::hash::BuildHasher;
 
 /// A bank file.
 #[derive(Debug)]
@@ -22,31 +20,10 @@ pub struct Document {
     op_type: String,
     /// Its lines, with what there is to tell of them.
     pub lines: Lines<Record>,
-    places: Places,
+    /// Where the records stand, by their keys.
+    places: FxHashMap<Key, usize>,
     /// For each line that stays, its shape or 0, see [`Reading::shape`](super::reader::Reading::shape).
     shapes: Vec<u64>,
-}
-
-/// Where the records of a file stand, by their keys, which stay with the records: in a million lines a table of those
-/// too is more memory than a processor's cache has.
-#[derive(Debug, Default)]
-struct Places(HashTable<usize>);
-
-impl Places {
-    fn of(&self, key: &Key, lines: &Lines<Record>) -> Option<usize> {
-        let is_it = |place: &usize| lines.record(*place).is_some_and(|record| record.key == *key);
-        self.0.find(hash(key), is_it).copied()
-    }
-
-    /// Adds the place of a record whose key has none.
-    fn insert(&mut self, place: usize, lines: &Lines<Record>) {
-        let hash_at = |place: &usize| lines.record(*place).map_or(0, |record| hash(&record.key));
-        self.0.insert_unique(hash_at(&place), place, hash_at);
-    }
-}
-
-fn hash(key: &Key) -> u64 {
-    FxBuildHasher.hash_one(key)
 }
 
 /// A record with what else matters when it is judged.
@@ -67,20 +44,22 @@ impl Document {
             form,
             op_type: op_type.to_owned(),
             lines: Lines::default(),
-            places: Places(HashTable::with_capacity(lines.len())),
+            places: FxHashMap::with_capacity_and_hasher(lines.len(), FxBuildHasher),
             shapes: Vec::new(),
         };
         let parsed = by_parts(&lines, |lines| {
-            let (mut reader, mut maker) = (LineReader::new(form, op_type), KeyMaker::default());
-            lines.iter().map(|line| parse_line(&mut reader, &mut maker, line, side)).collect::<Vec<_>>()
+            let mut reader = LineReader::new(form, op_type);
+            lines.iter().map(|line| parse_line(&mut reader, line, side)).collect::<Vec<_>>()
         });
         let keys = parsed.iter().flatten().flatten().map(|parsed| parsed.record.key.bytes());
         let judge = Judge::new(form, side, keys);
         for (index, (line, parsed)) in lines.into_iter().zip(parsed.into_iter().flatten()).enumerate() {
             let shape = parsed.as_ref().map_or(0, |parsed| parsed.shape);
             let judged = parsed.and_then(|parsed| document.judge(parsed, &judge));
-            if let Some(place) = document.lines.take(index + 1, content.slice_ref(line), judged) {
-                document.places.insert(place, &document.lines);
+            let key = judged.as_ref().ok().map(|judged| judged.record.key.clone());
+            let place = document.lines.take(index + 1, content.slice_ref(line), judged);
+            if let Some((place, key)) = place.zip(key) {
+                document.places.insert(key, place);
                 document.set_shape(place, shape);
             }
         }
@@ -102,7 +81,7 @@ impl Document {
     }
 
     fn place(&self, key: &Key) -> Option<usize> {
-        self.places.of(key, &self.lines)
+        self.places.get(key).copied()
     }
 
     /// All usable records, in file order.
@@ -134,9 +113,7 @@ impl Document {
         let is_whole = shape != 0 && old.is_none_or(|old| self.shape(old) == shape);
         let text = if is_whole { text.clone() } else { self.combined(text, old, &record.key).into() };
         let place = self.lines.put(old, text, record.clone());
-        if old.is_none() {
-            self.places.insert(place, &self.lines);
-        }
+        self.places.insert(record.key.clone(), place);
         self.set_shape(place, if is_whole { shape } else { 0 });
     }
 
@@ -159,17 +136,15 @@ impl Document {
         fields.entry("info_dict").or_insert_with(|| info.clone());
         let text = written_line(self.form, &self.op_type, key, &knowledge, fields)?;
         let place = self.lines.put(index, text, Record { key: key.clone(), knowledge });
-        if index.is_none() {
-            self.places.insert(place, &self.lines);
-        }
+        self.places.insert(key.clone(), place);
         self.set_shape(place, 0);
         Ok(())
     }
 }
 
-fn parse_line(reader: &mut LineReader<'_>, maker: &mut KeyMaker, line: &[u8], side: &Side) -> Result<Parsed, Unusable> {
+fn parse_line(reader: &mut LineReader<'_>, line: &[u8], side: &Side) -> Result<Parsed, Unusable> {
     let reading = reader.read(line)?;
-    let key = maker.key(reading.key);
+    let key = reading.key();
     let (notes, mended) = reading.notes(side)?;
     let (knowledge, mended, shape) = match mended {
         Some(Mended { knowledge, text }) => (knowledge, Some(text), 0),
