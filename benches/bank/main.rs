@@ -92,7 +92,8 @@ fn open_and_query(directory: &Path, count: u64) {
     row("query, hit, each of two threads", &format!("{:.0} ns", two_threads(count, find)), "(goal: as one)");
     let mut text = Vec::new();
     let written = query_ns(&hits, |key| {
-        black_box(index.find("MatMulV3", black_box(key)).expect("a hit").text(&mut text));
+        text.clear();
+        text.extend_from_slice(black_box(index.find("MatMulV3", black_box(key)).expect("a hit")));
     });
     row("query, hit, knowledge as JSON", &format!("{written:.0} ns"), "(goal: 200 ns)");
 }
@@ -117,8 +118,9 @@ fn merge_banks(root: &Path, into: &Path, count: u64) {
     // Every second record of the source has a key of the other bank's.
     write_bank(&source, count / 2..count / 2 + count, 1);
     let (took, outcome) = seconds(|| merge(std::slice::from_ref(&source), into, &[]).expect("the banks can be merged"));
-    let MergeOutcome { added, updated, kept, .. } = outcome;
-    assert_eq!((added + updated + kept) as u64, count);
+    let MergeOutcome { added, updated, kept, refused, .. } = outcome;
+    // Of the tilings, made by chance, many would not compute.
+    assert_eq!((added + updated + kept + refused) as u64, count);
     let bytes = std::fs::metadata(into.join(FILE)).expect("the bank is there").len();
     let what = format!("merge: {added} added, {updated} updated");
     row(&what, &format!("{took:.2} s"), "(goal: 5 s)");

@@ -125,9 +125,13 @@ impl<R> Lines<R> {
         let content = content.strip_suffix(b"\n").unwrap_or(content);
         // An empty file has no line, where splitting would give an empty one.
         let count = if content.is_empty() { 0 } else { usize::MAX };
-        let ends = memchr::memchr_iter(b'\n', content).chain([content.len()]);
-        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', content).map(|end| end + 1));
-        starts.zip(ends).take(count).map(|(start, end)| trim(content.get(start..end).unwrap_or_default()))
+        let mut start = 0;
+        let line = move |end| {
+            let line = content.get(start..end).unwrap_or_default();
+            start = end + 1;
+            trim(line)
+        };
+        memchr::memchr_iter(b'\n', content).chain([content.len()]).take(count).map(line)
     }
 
     /// Takes in the line of this number as it was judged; returns where its record stands, if it has one.

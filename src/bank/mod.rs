@@ -73,7 +73,7 @@ pub use disk::{DISK, Disk};
 pub use file_name::FileName;
 pub(crate) use form::Form;
 pub use form::Writable;
-pub use index::{Found, Index, Part};
+pub use index::{Index, Part};
 pub use key::{Key, Unusable};
 pub use layout::{Field, FieldType, Layout};
 pub use lines::Finding;

@@ -7,7 +7,6 @@ use super::option::{AoeOption, pairs};
 use crate::session::banks::{self, Bank, Question};
 use crate::session::options::gather;
 use crate::status::{Error, Result};
-use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
 use std::path::{Path, PathBuf};
 
@@ -41,11 +40,6 @@ pub struct AoeBankMerged {
     pub foreign: u64,
     pub files: u64,
     pub warnings: u64,
-}
-
-thread_local! {
-    /// Where the answers of a thread are made: no allocation for each.
-    static ANSWER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// See `include/aoe.h`.
@@ -92,12 +86,7 @@ pub unsafe extern "C" fn AoeBankQuery(
             AOE_BANK_KEY_CASE => Question::Case(key),
             other => return Err(Error::param("kind", format!("{other} is no kind of key"))),
         };
-        let found = bank.0.query(question)?;
-        // A thread that is being torn down has no place of its own any more.
-        let mut buffer = ANSWER.try_with(RefCell::take).unwrap_or_default();
-        let written = answer.write_bytes(found.text(&mut buffer));
-        let _ = ANSWER.try_with(|place| place.replace(buffer));
-        written
+        answer.write_bytes(bank.0.query(question)?)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::environment::Environment;
 use super::options::{OptionMap, restrict};
-use crate::bank::{BankPaths, Found, Index, Part};
+use crate::bank::{BankPaths, Index, Part};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -60,7 +60,7 @@ impl Bank {
     /// Looks up. Fails with [`Error::NotFound`] where nothing is recorded, and with [`Error::Param`] for what is no
     /// key or no case.
     #[inline]
-    pub fn query(&self, question: Question<'_>) -> Result<Found<'_>> {
+    pub fn query(&self, question: Question<'_>) -> Result<&[u8]> {
         match question {
             Question::Packed(op_type, key) => self.index.find(op_type, key).ok_or_else(|| missing(op_type)),
             Question::InfoDict(op_type, text) => self.index.find_text(op_type, text)?.ok_or_else(|| missing(op_type)),
@@ -68,7 +68,7 @@ impl Bank {
         }
     }
 
-    fn query_case(&self, text: &[u8]) -> Result<Found<'_>> {
+    fn query_case(&self, text: &[u8]) -> Result<&[u8]> {
         let text = std::str::from_utf8(text).map_err(|e| Error::param("key", format!("is not UTF-8: {e}")))?;
         let soc = self.soc.as_ref().ok_or_else(|| {
             Error::option("soc_version", "is needed at AoeBankOpen to look up cases: no table knows the bank's SoC")

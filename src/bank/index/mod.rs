@@ -5,16 +5,11 @@
 //! without a lock, and whoever holds an answer keeps it.
 
 mod fields;
-mod keys;
 mod load;
-mod packed;
 mod table;
-mod template;
 
 #[cfg(test)]
 mod tests;
-
-pub use template::Found;
 
 use super::disk::DISK;
 use super::file::BankFile;
@@ -29,7 +24,6 @@ use crate::status::{Error, Result};
 use crate::workload::Workload;
 use fields::ByFields;
 use serde_json::Value;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use table::Table;
 
@@ -108,15 +102,12 @@ impl Index {
             return Err(refused(path, reason));
         }
         let failed = |e: std::io::Error| Error::file("read", path, e);
-        let file = File::open(path).map_err(failed)?;
-        if !file.metadata().map_err(failed)?.is_file() {
-            return Err(Error::file("read", path, "not a regular file"));
-        }
+        let content = load::read(path).map_err(failed)?;
         let loaded = if let Form::Unified(_) = name.form {
-            load::load_unified(file).map_err(failed)?
+            load::load_unified(&content).map_err(failed)?
         } else {
             let side = BankFile::at(&DISK, path, name.form, &op_type).side()?;
-            load::load(&file, name.form, &op_type, &side).map_err(failed)?
+            load::load(&content, name.form, &op_type, &side).map_err(failed)?
         };
         if let Some(operator) = known {
             operator.layers.push(loaded.table);
@@ -159,10 +150,10 @@ impl Index {
         self.operators.first().map(|operator| operator.name.soc.as_str())
     }
 
-    /// What is recorded for a key as CANN packs it; in our own form for the text of an `info_dict` with its
+    /// The text of the `knowledge` that is recorded for a key as CANN packs it; in our own form for the text of an `info_dict` with its
     /// keys sorted and no blanks, in the unified bank for the text that its keys are summed over. All bytes are compared.
     #[inline]
-    pub fn find(&self, op_type: &str, key: &[u8]) -> Option<Found<'_>> {
+    pub fn find(&self, op_type: &str, key: &[u8]) -> Option<&[u8]> {
         let same = self.operators.iter().filter(|operator| operator.op_type == op_type);
         same.flat_map(|operator| &operator.layers).find_map(|table| table.get(key))
     }
@@ -170,7 +161,7 @@ impl Index {
     /// What is recorded for the text of an `info_dict`, whatever blanks it has and in whatever order its fields stand. To TBE,
     /// which asks the unified bank, their order is part of the key: one that stands as it is goes before one with the same
     /// fields. Fails with [`Error::Param`] for what is no JSON, and as [`Index::find_info`] does.
-    pub fn find_text(&self, op_type: &str, text: &[u8]) -> Result<Option<Found<'_>>> {
+    pub fn find_text(&self, op_type: &str, text: &[u8]) -> Result<Option<&[u8]>> {
         let no_json = |e: String| Error::param("key", format!("is no JSON: {e}"));
         if self.operators.iter().any(|o| o.op_type == op_type && matches!(o.name.form, Form::Unified(_))) {
             let text = std::str::from_utf8(text).map_err(|e| no_json(e.to_string()))?;
@@ -183,14 +174,14 @@ impl Index {
     }
 
     /// What a unified bank has for these fields, sorted.
-    fn find_fields(&self, op_type: &str, sorted: &str) -> Option<Found<'_>> {
+    fn find_fields(&self, op_type: &str, sorted: &str) -> Option<&[u8]> {
         let mut same = self.operators.iter().filter(|operator| operator.op_type == op_type);
         let key = same.find_map(|operator| operator.by_fields.get(sorted))?;
         self.find(op_type, key.as_bytes())
     }
 
     /// What is recorded for an `info_dict`. Fails with [`Error::Param`] for one that is no key of the operator.
-    pub fn find_info(&self, op_type: &str, info: &Value) -> Result<Option<Found<'_>>> {
+    pub fn find_info(&self, op_type: &str, info: &Value) -> Result<Option<&[u8]>> {
         let unusable = |why: Unusable| Error::param("key", why.to_string());
         for operator in self.operators.iter().filter(|operator| operator.op_type == op_type) {
             if let Form::Unified(_) = operator.name.form {
@@ -206,7 +197,7 @@ impl Index {
     }
 
     /// What is recorded for a workload on a SoC. Fails as [`Form::key_of`] does.
-    pub fn find_workload(&self, workload: &Workload, soc: &Soc) -> Result<Option<Found<'_>>> {
+    pub fn find_workload(&self, workload: &Workload, soc: &Soc) -> Result<Option<&[u8]>> {
         let form = Form::of(workload, soc);
         let op_type = form.op_type(workload);
         let keys = form.keys_of(workload)?;

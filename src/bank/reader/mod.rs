@@ -10,7 +10,6 @@ mod skeleton;
 mod tests;
 
 pub use mend::{Mended, written_line};
-pub use skeleton::{Skeleton, Token};
 
 use super::fields::Fields;
 use super::form::Form;
@@ -21,7 +20,7 @@ use super::{hash, json};
 use mend::mend;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use skeleton::{General, Scratch};
+use skeleton::{General, Scratch, Skeleton};
 use std::borrow::Cow;
 
 /// Skeletons that a reader keeps. A file written by one program has one; one in which every line is built
@@ -36,7 +35,6 @@ pub struct LineReader<'a> {
     /// The one that fitted last comes first.
     skeletons: Vec<Skeleton>,
     scratch: Scratch,
-    learnt: u64,
 }
 
 /// What a line says.
@@ -64,7 +62,7 @@ enum Content<'r> {
 impl<'a> LineReader<'a> {
     /// A reader of the records of an operator type.
     pub fn new(form: Form, op_type: &'a str) -> LineReader<'a> {
-        LineReader { form, op_type, skeletons: Vec::new(), scratch: Scratch::default(), learnt: 0 }
+        LineReader { form, op_type, skeletons: Vec::new(), scratch: Scratch::default() }
     }
 
     /// Reads a line without byte order mark, carriage return and blanks around it.
@@ -75,8 +73,7 @@ impl<'a> LineReader<'a> {
             return Ok(self.found(line));
         }
         let general = self.read_value(line)?;
-        self.learnt += 1;
-        let Some(skeleton) = Skeleton::learn(self.form, line, &general, self.learnt) else {
+        let Some(skeleton) = Skeleton::learn(self.form, line, &general) else {
             self.scratch.key = general.key;
             let content = Content::Value(general.knowledge);
             let General { id, is_complete, .. } = general;
@@ -170,13 +167,6 @@ impl Reading<'_> {
             }
             Content::Value(value) => Cow::Owned(json::to_sorted_text(value).into_bytes()),
         }
-    }
-
-    /// The skeleton that it was found by, and the numbers of its knowledge within that one's texts.
-    pub fn tokens(&self) -> Option<(&Skeleton, impl ExactSizeIterator<Item = &[u8]>)> {
-        let Content::Found { skeleton, scratch } = &self.content else { return None };
-        let token = |token: &Token| self.line.get(token.start as usize..token.end as usize).unwrap_or_default();
-        Some((*skeleton, scratch.tokens.iter().map(token)))
     }
 }
 

@@ -22,9 +22,6 @@ pub(super) struct General {
     pub knowledge: Value,
 }
 
-/// Where a number of the knowledge stands in its line.
-pub type Token = Range<u32>;
-
 /// What a number in a line is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
@@ -45,8 +42,6 @@ enum Slot {
 struct Part {
     literal: Box<[u8]>,
     slot: Slot,
-    /// Whether the number is one of the knowledge's.
-    is_knowledge: bool,
 }
 
 /// A place in the texts: of which part, counted from 0, and how far in it.
@@ -55,8 +50,6 @@ type Place = (usize, usize);
 /// The shape of a line.
 #[derive(Debug, Clone)]
 pub struct Skeleton {
-    /// Tells it from the others that its reader learnt.
-    pub number: u64,
     /// The same for skeletons with the same texts, whoever learnt them, and never 0.
     pub shape: u64,
     parts: Vec<Part>,
@@ -77,7 +70,6 @@ pub(super) struct Scratch {
     pub key: Vec<u8>,
     pub id: u64,
     pub known: Vec<u32>,
-    pub tokens: Vec<Token>,
     pub knowledge: Range<usize>,
 }
 
@@ -90,17 +82,12 @@ impl Skeleton {
     fn find(&self, line: &[u8], found: &mut Scratch) -> Option<()> {
         found.key.clone_from(&self.key);
         found.known.clone_from(&self.known);
-        found.tokens.clear();
         found.id = self.id;
         let mut rest = line;
         for (index, part) in self.parts.iter().enumerate() {
             self.note(index, line.len() - rest.len(), &mut found.knowledge);
             rest = rest.strip_prefix(&*part.literal)?;
             let length = part.slot.read(rest, found)?;
-            if part.is_knowledge {
-                let start = (line.len() - rest.len()) as u32;
-                found.tokens.push(start..start + length as u32);
-            }
             rest = rest.get(length..)?;
         }
         self.note(self.parts.len(), line.len() - rest.len(), &mut found.knowledge);
@@ -117,22 +104,10 @@ impl Skeleton {
         }
     }
 
-    /// The texts of the knowledge, one more than it has numbers.
-    pub fn knowledge_texts(&self) -> Vec<Box<[u8]>> {
-        let Range { start, end } = self.knowledge.clone();
-        let text = |index: usize| self.parts.get(index).map_or(&*self.tail, |part| &*part.literal);
-        let piece = |index: usize| {
-            let from = if index == start.0 { start.1 } else { 0 };
-            let to = if index == end.0 { end.1 } else { text(index).len() };
-            text(index).get(from..to).unwrap_or_default().into()
-        };
-        (start.0..=end.0).map(piece).collect()
-    }
-
     /// The shape of a line that was read by way of a value; `None` where a key is repeated or has escapes,
     /// so that texts alone do not tell what is what, and for our own form, whose lines differ in more than
     /// numbers.
-    pub(super) fn learn(form: Form, line: &[u8], general: &General, number: u64) -> Option<Skeleton> {
+    pub(super) fn learn(form: Form, line: &[u8], general: &General) -> Option<Skeleton> {
         if !matches!(form, Form::Runtime(_)) || u32::try_from(line.len()).is_err() {
             return None;
         }
@@ -152,7 +127,6 @@ impl Skeleton {
             text.hash(&mut shape);
         }
         Some(Skeleton {
-            number,
             shape: shape.finish().max(1),
             parts,
             tail,
@@ -344,9 +318,8 @@ impl<'l> Learner<'l> {
             ..Scratch::default()
         };
         if slot.read(token, &mut trial) == Some(token.len()) {
-            let is_knowledge = self.path.len() >= 2 && self.key(0) == b"knowledge";
             let literal = self.line.get(self.taken..start)?.into();
-            self.parts.push(Part { literal, slot, is_knowledge });
+            self.parts.push(Part { literal, slot });
             self.taken = end;
         }
         Some(end)

@@ -70,7 +70,7 @@ fn listed(directory: &Path) -> Vec<Item> {
 
 fn knowledge(index: &Index, op: &str, text: &str) -> Option<Value> {
     let found = index.find_text(op, text.as_bytes()).unwrap()?;
-    Some(serde_json::from_slice(found.text(&mut Vec::new())).unwrap())
+    Some(serde_json::from_slice(found).unwrap())
 }
 
 #[test]
