@@ -4,6 +4,7 @@ mod any_path;
 pub mod ascend;
 mod choice;
 mod env;
+mod gate;
 mod opening;
 pub mod plugin;
 mod request;

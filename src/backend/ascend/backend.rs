@@ -178,6 +178,11 @@ impl Ascend {
         }
     }
 
+    /// Who prices a workload that the devices do not measure.
+    fn pricing(&self, workload: &Workload) -> Option<&Simulator> {
+        self.simulator.as_ref().filter(|_| self.operator(workload).is_err())
+    }
+
     /// A workload as the devices run it with CANN's own tiling and no other.
     fn as_cann_runs_it(&self, workload: &Workload) -> Option<Operator> {
         let operator = Operator::as_cann_runs_it(workload, &self.soc)?;
@@ -192,10 +197,7 @@ impl Backend for Ascend {
     }
 
     fn describe_for(&self, workload: &Workload) -> Description {
-        match &self.simulator {
-            Some(simulator) if self.operator(workload).is_err() => simulator.describe(),
-            _ => self.describe(),
-        }
+        self.pricing(workload).map_or_else(|| self.describe(), Backend::describe)
     }
 
     fn soc(&self) -> &Soc {
@@ -203,17 +205,11 @@ impl Backend for Ascend {
     }
 
     fn doubt(&self, workload: &Workload) -> Interval {
-        match &self.simulator {
-            Some(simulator) if self.operator(workload).is_err() => simulator.doubt(workload),
-            _ => Interval::EXACT,
-        }
+        self.pricing(workload).map_or(Interval::EXACT, |simulator| simulator.doubt(workload))
     }
 
     fn doubt_over_default(&self, workload: &Workload) -> Interval {
-        match &self.simulator {
-            Some(simulator) if self.operator(workload).is_err() => simulator.doubt_over_default(workload),
-            _ => Interval::EXACT,
-        }
+        self.pricing(workload).map_or(Interval::EXACT, |simulator| simulator.doubt_over_default(workload))
     }
 
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
@@ -222,38 +218,25 @@ impl Backend for Ascend {
         Ok(match (self.operator(workload), &self.simulator) {
             (Ok(operator), _) => Box::new(prepared(operator)),
             (Err(_), Some(simulator)) => simulator.prepare(workload)?,
-            (Err(reason), None) => match self.as_cann_runs_it(workload) {
-                Some(operator) => Box::new(Fixed { prepared: prepared(operator), reason }),
-                None => Box::new(Unmeasurable { reason }),
-            },
+            (Err(reason), None) => Box::new(Fixed { prepared: self.as_cann_runs_it(workload).map(prepared), reason }),
         })
     }
 }
 
-/// An operator that a device cannot measure.
-struct Unmeasurable {
-    reason: String,
-}
-
-impl Measure for Unmeasurable {
-    fn unmeasurable(&self) -> Option<&str> {
-        Some(&self.reason)
-    }
-
-    fn measure(&mut self, _: &Schedule) -> Measurement {
-        Measurement::Failed { reason: self.reason.clone() }
-    }
-}
-
-/// An operator that a device runs, but with no tiling of ours.
+/// An operator that no tiling of ours runs.
 struct Fixed<'a> {
-    prepared: Prepared<'a>,
+    /// How a device runs it with CANN's own; `None` where it cannot at all.
+    prepared: Option<Prepared<'a>>,
     reason: String,
 }
 
 impl Measure for Fixed<'_> {
+    fn unmeasurable(&self) -> Option<&str> {
+        self.prepared.is_none().then_some(&self.reason)
+    }
+
     fn fixed(&self) -> Option<&str> {
-        Some(&self.reason)
+        self.prepared.is_some().then_some(&self.reason)
     }
 
     fn measure(&mut self, _: &Schedule) -> Measurement {
@@ -261,7 +244,7 @@ impl Measure for Fixed<'_> {
     }
 
     fn untuned(&mut self) -> Option<Measurement> {
-        self.prepared.untuned()
+        self.prepared.as_mut()?.untuned()
     }
 }
 

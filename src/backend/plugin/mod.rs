@@ -6,24 +6,22 @@
 //! | `fields` | JSON as named values |
 //! | `functions` | the calls, and loading a library; all `unsafe` code |
 //! | `registry` | the plug-ins of this process |
-//! | `gate` | as many calls at a time as a plug-in takes |
 
 mod fields;
 mod functions;
-mod gate;
 mod registry;
 pub mod table;
 
 pub use functions::Functions;
 pub use registry::{is_registered, loaded, register, registered, registered_names};
 
+use super::gate::Gate;
 use super::{Backend, Description, Measure, Measurement};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload, canonical_json};
 use fields::Fields;
 use functions::Unmeasured;
-use gate::Gate;
 use serde_json::json;
 use std::ffi::CString;
 use std::num::NonZeroUsize;

@@ -4,7 +4,7 @@
 //! 16]. bfloat16 is asked for as float16. What is not public is told with every record, see [`super::Operator::unproven`],
 //! and where one field may have two values there is a record for each.
 
-use super::product::{Reason, data_type, text, whole, wrong};
+use super::product::{Reason, data_type, sizes, text, whole, wrong};
 use super::python::{Dict, Value};
 use crate::graph::{DataType, Format};
 use crate::workload::{Conv, ConvKind, Operand, Vector, Workload};
@@ -356,10 +356,4 @@ fn wide(blocks: u64) -> Result<u64, Reason> {
 /// What all convolutions that TBE is asked for have alike; the rest is overwritten.
 fn of_blocks() -> Conv {
     Conv { format: Format::Nc1hwc0, ..Conv::image(ConvKind::Forward, 1, [1, 1], 1, 1) }
-}
-
-fn sizes<const N: usize>(info: &Dict, name: &str) -> Result<[u64; N], Reason> {
-    let value = info.get(name);
-    let items = value.and_then(Value::as_list).map(|items| items.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
-    items.flatten().and_then(|items| items.try_into().ok()).ok_or_else(|| wrong(name, value))
 }

@@ -32,11 +32,11 @@ pub(super) fn workload(info: &Dict) -> Result<MatMul, Reason> {
         return Err("`B_dtype` is not that of A".into());
     }
     let k0 = 256 / u64::from(dtype.bits().max(1));
-    let [batch, k_blocks, m_blocks, rows, width] = shape(info, "A_shape")?;
+    let [batch, k_blocks, m_blocks, rows, width] = sizes(info, "A_shape")?;
     if (rows, width) != (F, k0) {
         return Err(format!("`A_shape` ends in {rows}, {width}, not in {F}, {k0}"));
     }
-    let [k, n_blocks, .., columns] = shape(info, "B_shape")?;
+    let [k, n_blocks, _, _, columns] = sizes(info, "B_shape")?;
     let product = |name: &str, a: u64, b: u64| a.checked_mul(b).ok_or_else(|| format!("`{name}` overflows"));
     if product("A_shape", k_blocks, k0)? != k || columns != F {
         return Err(format!("`B_shape` = [{k}, .., {columns}] does not fit `A_shape` with {k_blocks} blocks of k"));
@@ -168,7 +168,7 @@ pub(super) fn data_type(info: &Dict, name: &str) -> Result<DataType, Reason> {
     DataType::from_name(name_of_type).ok_or_else(|| format!("`{name}` = {name_of_type} is no data type"))
 }
 
-pub(super) fn shape(info: &Dict, name: &str) -> Result<[u64; 5], Reason> {
+pub(super) fn sizes<const N: usize>(info: &Dict, name: &str) -> Result<[u64; N], Reason> {
     let value = info.get(name);
     let items = value.and_then(Value::as_list).map(|items| items.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
     items.flatten().and_then(|items| items.try_into().ok()).ok_or_else(|| wrong(name, value))

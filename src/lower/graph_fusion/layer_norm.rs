@@ -16,6 +16,15 @@ struct Summands {
     inner: Option<NodeId>,
 }
 
+/// The attributes of a norm over the last axis.
+fn of_rows(epsilon: f64) -> Attrs {
+    let mut attrs = Attrs::default();
+    attrs.set("begin_norm_axis", Attr::Int(-1));
+    attrs.set("begin_params_axis", Attr::Int(-1));
+    attrs.set("epsilon", Attr::Float(epsilon));
+    attrs
+}
+
 impl Fusion<'_> {
     /// (x - mean) / sqrt(mean((x - mean)^2) + eps), and behind it a factor and a summand of one axis.
     pub(super) fn layer_norm_of_onnx(&mut self, id: NodeId) -> Option<bool> {
@@ -55,11 +64,7 @@ impl Fusion<'_> {
         if !same || !axes || !self.is_read_within(&gone, id) {
             return Some(false);
         }
-        let mut attrs = Attrs::default();
-        attrs.set("begin_norm_axis", Attr::Int(-1));
-        attrs.set("begin_params_axis", Attr::Int(-1));
-        attrs.set("epsilon", Attr::Float(epsilon));
-        self.become_one(id, NORM, attrs, vec![Some(x)], &gone);
+        self.become_one(id, NORM, of_rows(epsilon), vec![Some(x)], &gone);
         Some(true)
     }
 
@@ -144,11 +149,7 @@ impl Fusion<'_> {
         if !vectors || !same || !of_x || !axes || columns == Some(1) || !self.is_read_within(&gone, id) {
             return Some(false);
         }
-        let mut attrs = Attrs::default();
-        attrs.set("begin_norm_axis", Attr::Int(-1));
-        attrs.set("begin_params_axis", Attr::Int(-1));
-        attrs.set("epsilon", Attr::Float(epsilon));
-        self.become_one(id, NORM, attrs, vec![Some(x), gamma, Some(beta)], &gone);
+        self.become_one(id, NORM, of_rows(epsilon), vec![Some(x), gamma, Some(beta)], &gone);
         Some(true)
     }
 

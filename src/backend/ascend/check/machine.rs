@@ -4,14 +4,14 @@ use super::{ADVICE_DEVICE, ADVICE_RECORD, Step, Verdict};
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::backend::{Ascend, Refused};
 use crate::backend::ascend::timing::Times;
+use crate::backend::gate::Gate;
 use crate::sim::Model;
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, Schedule, Workload};
 use serde_json::json;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::num::NonZeroUsize;
 
 /// A kernel on one core of 20 or more takes many times as long: so much longer at least, if the record was taken.
 const TAKEN: f64 = 3.0;
@@ -22,7 +22,7 @@ const WILD: f64 = 0.15;
 /// Mean error of the simulator from which its choices are not to be relied on.
 const FAR: f64 = 0.5;
 /// Processes that get ready at a time; one measures.
-const PARALLEL: usize = 4;
+const PARALLEL: Option<NonZeroUsize> = NonZeroUsize::new(4);
 
 const ADVICE_SCATTER: &str = "close what else uses the device, fix its clock (npu-smi), and try again";
 const ADVICE_SIMULATOR: &str = "tune on the device (backend=ascend), not on the simulator; send the report";
@@ -54,25 +54,16 @@ impl Machine<'_> {
 
     /// Times of several at once; as many get ready at a time as the machine takes.
     pub(super) fn all_timed(&self, trials: &[(&Workload, Option<&Schedule>)]) -> Result<Vec<Timed>> {
-        let next = AtomicUsize::new(0);
-        let done: Mutex<Vec<Option<Result<Timed>>>> = Mutex::new(trials.iter().map(|_| None).collect());
-        let work = || {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some((workload, schedule)) = trials.get(at) else { return };
-                let timed = self.timed(workload, *schedule);
-                if let Some(place) = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_mut(at) {
-                    *place = Some(timed);
-                }
-            }
+        let gate = Gate::new(PARALLEL);
+        let timed = |&(workload, schedule): &(&Workload, Option<&Schedule>)| {
+            let _turn = gate.enter();
+            self.timed(workload, schedule)
         };
         std::thread::scope(|scope| {
-            for _ in 0..PARALLEL.min(trials.len()) {
-                scope.spawn(work);
-            }
-        });
-        let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.into_iter().map(|timed| timed.unwrap_or_else(|| Ok(Err("it was not tried".to_owned())))).collect()
+            let started: Vec<_> = trials.iter().map(|trial| scope.spawn(|| timed(trial))).collect();
+            let lost = || Ok(Err("the thread that measured it ended".to_owned()));
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
+        })
     }
 
     /// Does CANN take a record of ours? One that leaves all but one core idle cannot be missed.
