@@ -4,17 +4,19 @@
 //! All are JSON lines with the same five fields; they differ in what `info_dict` and `knowledge` hold
 //! and in the file's name, so that CANN never opens a file of ours.
 
+mod knowledge;
+mod writable;
+
+pub use writable::Writable;
+
 use super::key::{Key, Unusable};
-use super::knowledge::{Knowledge, TEXT};
 use super::layout::Layout;
 use super::names::{LONGEST_OP_TYPE, file_safe, soc_name};
-use super::record_reader::RecordReader;
 use super::unified::{self, Operator};
 use super::{binary, conv2d, conv3d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
-use crate::tiling::{Platform, conv3d_v2, inexpressible, matmul_v3};
-use crate::workload::{MatMulKernel, Schedule, Workload, canonical_json};
+use crate::workload::{MatMulKernel, Workload, canonical_json};
 use serde_json::Value;
 
 /// Which form a bank file has.
@@ -206,221 +208,9 @@ impl Form {
     pub fn key_of(self, workload: &Workload) -> Result<Key> {
         self.key(&self.info_dict(workload)).map_err(|why| no_key(workload, &why))
     }
-
-    /// Reads a `knowledge` object. As in CANN a missing field keeps its default and an unknown one is
-    /// ignored.
-    pub fn knowledge(self, value: &Value) -> Result<Knowledge, Unusable> {
-        let map = json::object(value, "knowledge").map_err(Unusable::Damaged)?;
-        let layout = match self {
-            Form::Runtime(layout) => layout,
-            Form::Unknown => return Ok(Knowledge::Opaque(map.clone())),
-            Form::Unified(operator) => {
-                let text = map.get(TEXT).and_then(Value::as_str).map(str::to_owned);
-                let text = text.ok_or_else(|| Unusable::Damaged(format!("knowledge: `{TEXT}` is no text")))?;
-                return Ok(Knowledge::Unified(operator, text));
-            }
-            Form::Canonical => {
-                return serde_json::from_value(value.clone())
-                    .map(Knowledge::Schedule)
-                    .map_err(|e| Unusable::Damaged(format!("knowledge is no schedule: {e}")));
-            }
-        };
-        match Terms::of(layout) {
-            Terms::MatMul => matmul::Tiling::from_knowledge(map).map(Knowledge::Tiling),
-            Terms::Quant => quant::Tiling::from_knowledge(map).map(Knowledge::Quant),
-            Terms::Conv2d => conv2d::Tiling::from_knowledge(map).map(Knowledge::Conv2d),
-            Terms::Conv3d => conv3d::Tiling::from_knowledge(map).map(Knowledge::Conv3d),
-            Terms::Opaque => Ok(match self.binary() {
-                Some(operator) => Knowledge::Binary(operator, map.clone()),
-                None => Knowledge::Opaque(map.clone()),
-            }),
-        }
-        .map_err(Unusable::Damaged)
-    }
-
-    /// The knowledge with these values, in the order of [`Form::knowledge_fields`]; `None` where that is no
-    /// complete list of what it holds.
-    pub fn knowledge_with(self, values: &[u32]) -> Option<Knowledge> {
-        let Form::Runtime(layout) = self else { return None };
-        Some(match Terms::of(layout) {
-            Terms::MatMul => Knowledge::Tiling(matmul::Tiling::from_values(values.try_into().ok()?)),
-            Terms::Quant => Knowledge::Quant(quant::Tiling::from_values(values.try_into().ok()?)),
-            Terms::Conv2d => Knowledge::Conv2d(conv2d::Tiling::from_values(values.try_into().ok()?)),
-            Terms::Conv3d => Knowledge::Conv3d(conv3d::Tiling::from_values(values.try_into().ok()?)),
-            Terms::Opaque => return None,
-        })
-    }
-
-    /// The fields without which a `knowledge` written here would be none: those that are written always.
-    pub fn knowledge_fields(self) -> &'static [&'static str] {
-        // A canonical schedule that lacks a field is none, and what is not understood is not written.
-        let Form::Runtime(layout) = self else { return &[] };
-        match Terms::of(layout) {
-            Terms::MatMul => matmul::Tiling::NAMES,
-            Terms::Quant => quant::Tiling::NAMES,
-            Terms::Conv2d => conv2d::Tiling::NAMES,
-            Terms::Conv3d => conv3d::Tiling::NAMES,
-            Terms::Opaque => self.binary().map_or(&[], binary::Operator::knowledge_fields),
-        }
-    }
-
-    /// The knowledge to be written for a schedule of a workload: every record that libaoe makes is made here. Fails
-    /// with [`Error::IllegalSchedule`] when the form cannot say it, and for a tiling at which CANN would stop or
-    /// with which its kernel would not compute the result.
-    pub fn record_of(self, schedule: &Schedule, workload: &Workload, soc: &Soc) -> Result<Knowledge> {
-        let knowledge = self.knowledge_of(schedule, workload)?;
-        knowledge.check_accepted(workload, soc)?;
-        knowledge.check_computes(workload, soc)?;
-        let platform = Platform::of(soc);
-        match (&knowledge, workload) {
-            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => {
-                let broken = matmul_v3::check_written(tiling, w, &platform).map_err(|broken| broken.to_string());
-                broken.map_err(|rule| Error::IllegalSchedule { rule })?;
-            }
-            (Knowledge::Conv3d(tiling), Workload::Conv(w)) => {
-                let judged = conv3d_v2::legality::check_written(tiling, w, &platform);
-                judged.map_err(|broken| inexpressible(conv3d::OP_TYPE, broken))?;
-            }
-            _ => {}
-        }
-        Ok(knowledge)
-    }
-
-    /// The knowledge that says a schedule of a workload, whether it may be written or not. Fails with [`Error::IllegalSchedule`] when the
-    /// form cannot.
-    pub fn knowledge_of(self, schedule: &Schedule, workload: &Workload) -> Result<Knowledge> {
-        let layout = match self {
-            Form::Runtime(layout) => layout,
-            Form::Unknown => return Err(unwritten("an operator of an unknown type")),
-            Form::Unified(operator) => {
-                let Schedule::Cube(cube) = schedule else { return Err(unwritten(operator.op_type())) };
-                return Ok(Knowledge::Unified(operator, unified::knowledge(cube, workload, None)?.dumps()));
-            }
-            Form::Canonical => return Ok(Knowledge::Schedule(schedule.clone())),
-        };
-        match (Terms::of(layout), schedule, workload) {
-            (Terms::MatMul, Schedule::Cube(s), Workload::MatMul(w)) => {
-                Ok(Knowledge::Tiling(matmul::Tiling::from_schedule(s)?.widened(w)))
-            }
-            (Terms::Quant, Schedule::Cube(s), Workload::MatMul(w)) => {
-                Ok(Knowledge::Quant(quant::Tiling::from_schedule(s, w)?))
-            }
-            (Terms::Conv2d, Schedule::Cube(s), Workload::Conv(w)) => {
-                Ok(Knowledge::Conv2d(conv2d::Tiling::from_schedule(s, w)?))
-            }
-            (Terms::Conv3d, Schedule::Cube(s), Workload::Conv(w)) => {
-                Ok(Knowledge::Conv3d(conv3d::Tiling::from_schedule(s, w)?))
-            }
-            (Terms::Opaque, ..) => Err(unwritten(layout.op_type())),
-            (Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Conv3d, ..) => Err(Error::IllegalSchedule {
-                rule: format!("bank record of {}: {workload} with such a schedule is none", layout.op_type()),
-            }),
-        }
-    }
-}
-
-/// Which schedules of one workload a bank's records can say, for those who choose among schedules.
-#[derive(Debug, Clone, Copy)]
-pub struct Writable<'a> {
-    form: Form,
-    workload: &'a Workload,
-    soc: &'a Soc,
-}
-
-impl<'a> Writable<'a> {
-    /// The schedules that can be recorded for a workload on a SoC.
-    pub fn of(workload: &'a Workload, soc: &'a Soc) -> Writable<'a> {
-        Writable { form: Form::of(workload, soc), workload, soc }
-    }
-
-    /// Why the records are of our own form, see [`Form::why_own`].
-    pub fn why_own(&self) -> Option<String> {
-        Form::why_own(self.workload, self.soc)
-    }
-
-    /// Who reads the records.
-    pub fn reader(&self) -> RecordReader {
-        match self.form {
-            Form::Runtime(_) => RecordReader::RuntimeBank,
-            Form::Unified(_) => RecordReader::UnifiedBank,
-            Form::Unknown | Form::Canonical => RecordReader::OwnForm,
-        }
-    }
-
-    /// Whether CANN's operator reads the records when it is launched, so that a recorded tiling is one that it runs.
-    /// Those of the unified bank are read when TBE compiles.
-    pub fn is_read_by_cann(&self) -> bool {
-        matches!(self.form, Form::Runtime(_))
-    }
-
-    /// Whether TBE reads the records when it compiles the operator for a static shape, from its unified bank.
-    pub fn is_read_when_compiled(&self) -> bool {
-        matches!(self.form, Form::Unified(_))
-    }
-
-    /// Whether a device can time the operator by itself with a tiling of ours: not what TBE compiles with what is fused into
-    /// it, nor what takes no tiling from a record.
-    pub fn is_measured_alone(&self) -> bool {
-        match self.workload {
-            Workload::MatMul(w) => w.dtype.is_float() && self.reader().is_cann(),
-            Workload::Conv(w) => w.is_volume() && self.is_read_by_cann(),
-            _ => false,
-        }
-    }
-
-    /// What of the records no public file or text proves, by the names of the fields.
-    pub fn unproven(&self) -> &'static [&'static str] {
-        match self.form {
-            Form::Unified(operator) => operator.unproven(),
-            Form::Runtime(layout) => match Terms::of(layout) {
-                Terms::Conv3d => conv3d::UNPROVEN,
-                Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Opaque => &[],
-            },
-            Form::Unknown | Form::Canonical => &[],
-        }
-    }
-
-    /// Whether every legal schedule can be recorded, so that none need be asked about.
-    pub fn is_everything(&self) -> bool {
-        match self.form {
-            Form::Runtime(layout) => Terms::of(layout) == Terms::MatMul,
-            Form::Unknown | Form::Unified(_) => false,
-            Form::Canonical => true,
-        }
-    }
-
-    /// The schedule that a record's `knowledge` says. Fails with [`Error::IllegalSchedule`] for one that says none.
-    pub fn read(&self, knowledge: &Value) -> Result<Schedule> {
-        if let Form::Unified(_) = self.form {
-            let parsed = unified::Value::parse(&knowledge.to_string()).ok();
-            let dict = parsed.and_then(|value| value.as_dict().cloned());
-            let none = || Error::IllegalSchedule { rule: "bank record: it is no object".into() };
-            let dict = dict.ok_or_else(none)?;
-            unified::accepts(&dict, self.workload, self.soc)?;
-            return unified::schedule(&dict, self.workload).map(Schedule::Cube);
-        }
-        let unusable = |why: Unusable| Error::IllegalSchedule { rule: format!("bank record: {why}") };
-        let knowledge = self.form.knowledge(knowledge).map_err(unusable)?;
-        knowledge.check_accepted(self.workload, self.soc)?;
-        knowledge.schedule(self.workload)
-    }
-
-    /// Fails with [`Error::IllegalSchedule`] for a schedule that the record cannot say, at which CANN would stop, or
-    /// with which its kernel would not compute the result.
-    pub fn check(&self, schedule: &Schedule) -> Result<()> {
-        if let (Form::Unified(_), Schedule::Cube(cube)) = (self.form, schedule) {
-            return unified::check(cube, self.workload, self.soc);
-        }
-        self.form.record_of(schedule, self.workload, self.soc).map(drop)
-    }
 }
 
 /// The error for a workload without a key.
 fn no_key(workload: &Workload, why: &Unusable) -> Error {
     Error::Workload { workload: workload.to_string(), reason: format!("has no bank key: {why}") }
-}
-
-/// The error for a record that this library keeps and does not write.
-fn unwritten(op_type: &str) -> Error {
-    Error::IllegalSchedule { rule: format!("bank record of {op_type}: its tiling fields are not decoded") }
 }

@@ -4,7 +4,8 @@ use super::environment::Environment;
 use super::profiling::{Profiles, Profiling};
 use super::settings::Settings;
 use super::state::{Flow, Found, ProgressFn, Session};
-use super::tuned_model::{self, Compilation, Workspace};
+use super::tuned_model::{self, Compilation};
+use super::workspace::{self, Workspace};
 use crate::graph::Graph;
 use crate::lower::Lowered;
 use crate::output_file::{self, Publication};
@@ -72,7 +73,7 @@ impl<'a> Live<'a> {
     pub fn workspace(&mut self, settings: &Settings, graph: &str) -> Result<&Workspace> {
         let claimed = match self.workspace.take() {
             Some(workspace) => workspace,
-            None => Workspace::claim(tuned_model::jobs(settings, graph), self.file.timestamp())?,
+            None => Workspace::claim(workspace::jobs(settings, graph), self.file.timestamp())?,
         };
         Ok(self.workspace.insert(claimed))
     }

@@ -48,6 +48,7 @@ mod turn;
 #[cfg(aoe_interleavings)]
 pub mod turn;
 mod work;
+mod workspace;
 
 #[cfg(test)]
 mod tests;

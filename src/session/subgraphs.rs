@@ -5,8 +5,8 @@ use super::options::{NEWEST, NEWEST_IF_ANY};
 use super::settings::Settings;
 use super::state::Session;
 use super::tuned_graph::set_strategies;
-use super::tuned_model;
 use super::work::Work;
+use super::workspace;
 use crate::backend::Backend;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, Reader};
@@ -108,7 +108,7 @@ fn interrupted(settings: &Settings, graph: &str) -> Result<Option<PathBuf>> {
             if found { Ok(Some(job.to_owned())) } else { Err(missing(reason)) }
         }
         Some(word) => {
-            let (workspace, prefix) = tuned_model::jobs(settings, graph);
+            let (workspace, prefix) = workspace::jobs(settings, graph);
             let jobs = std::fs::read_dir(&workspace).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
             let is_ours = |job: &PathBuf| {
                 let name = job.file_name().unwrap_or_default().to_string_lossy();

@@ -13,7 +13,7 @@ use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph, tuned_graphs};
 use super::tuned_model;
 use super::work::Work;
-use super::{base, idle};
+use super::{base, idle, workspace};
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::graph::Graph;
@@ -23,6 +23,9 @@ use crate::tune::sgat::{SgatOutcome, State};
 use crate::tune::{OpatJob, ToMeasure, Tuned, Unsaved, opat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
 
 impl Session {
     /// Tunes the session's graph with this call's options.
@@ -69,10 +72,10 @@ impl Session {
         let files = self.result_files(&work.settings);
         let [subgraphs, operators] = work.settings.job.parts();
         let (mut state, mut unsaved) = (None, None);
-        let (jobs, _) = tuned_model::jobs(&work.settings, "");
+        let (jobs, _) = workspace::jobs(&work.settings, "");
         let clear = |state: State| {
             state.clear()?;
-            tuned_model::leave(&jobs);
+            workspace::leave(&jobs);
             Ok(())
         };
         let mut live = if subgraphs {
@@ -294,21 +297,4 @@ fn the_one_to_tell(ended: Result<()>, written: Result<()>) -> Result<()> {
 fn rescue(work_path: &Path, bank: &BankPaths) -> PathBuf {
     let soc = bank.custom.parent().and_then(Path::file_name).unwrap_or_default();
     rescue_root(work_path).join(soc).join(bank.custom.file_name().unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn that_records_are_lost_is_told_before_a_lost_result_file_and_that_before_an_interrupt() {
-        let lost = || Error::directory("write to", Path::new("/bank"), "the records are elsewhere");
-        let file = || Error::file("write", Path::new("/work/result.json"), "full");
-        let told = |ended, written| the_one_to_tell(ended, written).map_err(|error| error.to_string());
-        assert_eq!(told(Err(lost()), Err(file())), Err(lost().to_string()));
-        assert_eq!(told(Err(lost()), Ok(())), Err(lost().to_string()));
-        assert_eq!(told(Err(Error::Cancelled), Err(file())), Err(file().to_string()));
-        assert_eq!(told(Ok(()), Err(file())), Err(file().to_string()));
-        assert_eq!(told(Ok(()), Ok(())), Ok(()));
-    }
 }

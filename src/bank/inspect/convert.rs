@@ -1,6 +1,6 @@
 //! One record in the terms of another form, and what that form cannot say of it.
 
-use super::items::Item;
+use super::item::Item;
 use super::record::{COST_FIELD, PART_FIELD};
 use crate::bank::form::Form;
 use crate::bank::key::Key;

@@ -1,7 +1,8 @@
 //! Banks of the other forms judged: the findings of their own readers, and whether tilings are legal.
 
 use super::entries::entries;
-use super::items::{Item, items, of_element, unread_fault};
+use super::item::Item;
+use super::items::{items, of_element, unread_fault};
 use super::judgement::{Judgement, Remark, Status};
 use super::part::Socs;
 use super::runs::{self, Ours};

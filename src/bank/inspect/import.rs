@@ -1,145 +1,23 @@
-//! Whole files in other forms: one made of another, and banks that take in what files of any form hold.
+//! Banks that take in what files of any form hold.
 
-use super::convert::{Content, Converted, Target, convert};
-use super::items::{Item, items};
+use super::convert::{Content, Converted, Target};
+use super::export::{Left, RecordLines, converted, note, put_faster};
+use super::item::Item;
+use super::items::items;
 use super::merging::{Merged, merge_with_records};
-use super::part::{Part, Socs};
+use super::part::Socs;
 use super::source::Source;
 use crate::bank::disk::DISK;
 use crate::bank::file_name::{FileName, refused};
 use crate::bank::kind::Kind;
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::bank::whole::Content as _;
-use crate::bank::{json, unified, update};
+use crate::bank::{unified, update};
 use crate::output_file::HiddenFolder;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use rustc_hash::FxHashSet;
-use serde::Serialize;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// What did not come along of a record.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Left {
-    /// The file that it stands in.
-    pub file: PathBuf,
-    /// Its line there.
-    pub line: usize,
-    /// What it is for.
-    pub record: String,
-    /// Why it was left out as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub left_out: Option<String>,
-    /// The fields that were not carried over, where the record was.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lost: Vec<String>,
-}
-
-/// A file in another form, made record by record.
-#[derive(Debug)]
-pub struct Export {
-    target: Target,
-    /// The part and operator of a runtime bank, which holds no others.
-    holds: Option<(Option<Part>, String)>,
-    known: FxHashSet<Vec<u8>>,
-    lines: Vec<u8>,
-    bank: unified::Bank,
-    /// Records taken in.
-    pub count: usize,
-    /// What did not come along, in order.
-    pub left: Vec<Left>,
-}
-
-impl Export {
-    /// A file of this form, without records so far.
-    pub fn new(target: Target) -> Export {
-        let (lines, bank) = (Vec::new(), unified::Bank::default());
-        Export { target, holds: None, known: FxHashSet::default(), lines, bank, count: 0, left: Vec::new() }
-    }
-
-    /// Takes in every record of a file; answers how many lines hold none. Fails where the file cannot be read.
-    pub fn take(&mut self, source: &mut Source, socs: &mut Socs) -> Result<usize> {
-        let path = source.path().to_owned();
-        items(source, &mut |item| {
-            let converted = converted(&item, Some(self.target), socs).and_then(|c| self.place(&item, c));
-            note(&path, &item, converted, &mut self.left);
-            Ok(true)
-        })
-    }
-
-    /// Puts a record into the file; answers what it lost on the way.
-    fn place(&mut self, item: &Item, converted: Converted) -> Result<Vec<String>, String> {
-        match converted.content {
-            Content::Element { info, knowledge, cost_us } => {
-                if self.bank.get(&info).is_some_and(|old| old.cost_us().is_some_and(|old| old <= cost_us)) {
-                    return Err("an earlier record is for the same and as fast".into());
-                }
-                self.bank.put(&info, &knowledge, cost_us).map_err(|e| e.to_string())?;
-            }
-            Content::Record { fields, .. } => {
-                let holds = (item.part.clone(), converted.op);
-                if self.target == Target::Runtime && *self.holds.get_or_insert_with(|| holds.clone()) != holds {
-                    return Err("a runtime bank is of one part and operator, and the first record is of others".into());
-                }
-                let part = if self.target == Target::Canonical { item.part.clone() } else { None };
-                let identity = format!(
-                    "{part:?} {} {}",
-                    holds.1,
-                    fields.get("info_dict").map(json::to_sorted_text).unwrap_or_default()
-                );
-                if !self.known.insert(identity.into_bytes()) {
-                    return Err("an earlier record is for the same".into());
-                }
-                self.lines.extend_from_slice(json::to_sorted_text(&Value::Object(fields)).as_bytes());
-                self.lines.push(b'\n');
-            }
-        }
-        self.count += 1;
-        Ok(converted.lost)
-    }
-
-    /// The file.
-    pub fn content(&self) -> Vec<u8> {
-        if self.target == Target::Unified { self.bank.render() } else { self.lines.clone() }
-    }
-}
-
-/// An item in a form; in the one that its operator has in a bank where none is asked for.
-fn converted(item: &Item, target: Option<Target>, socs: &mut Socs) -> Result<Converted, String> {
-    // First: no SoC would help what is no work of an operator.
-    item.workload.as_ref().map_err(String::clone)?;
-    let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
-    match target {
-        Some(target) => convert(item, target, soc),
-        // What TBE asks for goes into the bank that it asks, where the record has the time that stands there.
-        None if item.is_of_unified(soc) => {
-            convert(item, Target::Unified, soc).or_else(|_| convert(item, Target::Canonical, soc))
-        }
-        None => convert(item, Target::Runtime, soc).or_else(|_| convert(item, Target::Canonical, soc)),
-    }
-}
-
-/// Fails with the rule that keeps a record from running on its part: no bank takes one in, be it one of ours.
-fn runs(item: &Item, socs: &mut Socs) -> Result<(), String> {
-    if item.workload.is_err() || item.schedule.is_err() {
-        // Why is told where it is converted.
-        return Ok(());
-    }
-    let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
-    item.legal_schedule(soc).map(drop).map_err(|rule| format!("on {} it would not run: {rule}", soc.name))
-}
-
-fn note(file: &Path, item: &Item, outcome: Result<Vec<String>, String>, left: &mut Vec<Left>) {
-    let (left_out, lost) = match outcome {
-        Ok(lost) if lost.is_empty() => return,
-        Ok(lost) => (None, lost),
-        Err(reason) => (Some(reason), Vec::new()),
-    };
-    let record = format!("{} {}", item.op, item.shapes);
-    left.push(Left { file: file.to_owned(), line: item.line, record, left_out, lost });
-}
 
 /// What an import did.
 #[derive(Debug)]
@@ -210,7 +88,7 @@ pub fn import(
     }
     for (name, staged) in files {
         let path = staging.path().join(&name);
-        std::fs::write(&path, staged.lines).map_err(failed)?;
+        std::fs::write(&path, staged.lines.text).map_err(failed)?;
         if !staged.side.is_empty() {
             let own = staging.path().join(OWN_DIRECTORY);
             std::fs::create_dir_all(&own).map_err(failed)?;
@@ -220,6 +98,16 @@ pub fn import(
     }
     let merged = merge_with_records(&offered, into, built_in, rehearse.then_some(temporary))?;
     Ok(Import { count, left, bad, merged })
+}
+
+/// Fails with the rule that keeps a record from running on its part: no bank takes one in, be it one of ours.
+fn runs(item: &Item, socs: &mut Socs) -> Result<(), String> {
+    if item.workload.is_err() || item.schedule.is_err() {
+        // Why is told where it is converted.
+        return Ok(());
+    }
+    let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
+    item.legal_schedule(soc).map(drop).map_err(|rule| format!("on {} it would not run: {rule}", soc.name))
 }
 
 /// Banks of several SoCs do not go into one directory.
@@ -240,9 +128,8 @@ fn check_socs<'n>(names: impl Iterator<Item = &'n String>, into: &Path) -> Resul
 /// A file to be merged.
 #[derive(Debug, Default)]
 struct Staged {
-    lines: Vec<u8>,
+    lines: RecordLines,
     side: Vec<u8>,
-    known: FxHashSet<String>,
 }
 
 /// Takes the records of a unified bank into those of its part, one for each operator, as they stand; answers how many
@@ -292,10 +179,7 @@ fn stage_unified(
         return Err("it is no record of the unified bank".into());
     };
     let bank = files.entry(unified::file_name(&converted.op, soc)).or_default();
-    if bank.get(info).is_some_and(|old| old.cost_us().is_some_and(|old| old <= *cost_us)) {
-        return Err("an earlier record is for the same and as fast".into());
-    }
-    bank.put(info, knowledge, *cost_us).map_err(|e| e.to_string())?;
+    put_faster(bank, info, knowledge, *cost_us)?;
     Ok(converted.lost)
 }
 
@@ -317,11 +201,7 @@ fn stage(
         return Err(format!("it belongs into {own}, not into {only}"));
     }
     let staged = files.entry(own).or_default();
-    if !staged.known.insert(fields.get("info_dict").map(json::to_sorted_text).unwrap_or_default()) {
-        return Err("an earlier record is for the same".into());
-    }
-    staged.lines.extend_from_slice(json::to_sorted_text(&Value::Object(fields)).as_bytes());
-    staged.lines.push(b'\n');
+    staged.lines.add("", fields)?;
     staged.side.extend(side.unwrap_or_default());
     Ok(converted.lost)
 }

@@ -2,18 +2,20 @@
 //! it is well. Files are written by `merge` and by the forms' own writers alone, and no file is ever in memory as a whole but those that are one JSON value.
 //!
 //! `source` reads lines, `record` takes one apart, `work` finds the workload
-//! behind it, `part` the SoC, `gains` the times; `items` does so for every form. `verify` and `forms` judge, `diff`
+//! behind it, `part` the SoC, `gains` the times; `items` does so for every form, each an `item`. `verify` and `forms` judge, `diff`
 //! compares `entries`, `merging` tells what a merge did, `convert` says a record in another form,
-//! `import` whole files, `describe` finds short words.
+//! `export` and `import` whole files, `describe` finds short words.
 
 mod convert;
 mod describe;
 mod diff;
 mod entries;
+mod export;
 mod fields;
 mod forms;
 mod gains;
 mod import;
+mod item;
 mod items;
 mod judgement;
 mod merging;
@@ -34,9 +36,11 @@ pub use convert::{Content, Converted, Target, convert};
 pub use describe::{shapes, tiling};
 pub use diff::{Change, Difference, diff};
 pub use entries::{Entry, entries, label};
+pub use export::{Export, Left};
 pub use gains::{Gains, Times};
-pub use import::{Export, Import, Left, import};
-pub use items::{Item, items};
+pub use import::{Import, import};
+pub use item::Item;
+pub use items::items;
 pub use judgement::{Judgement, Remark, Status};
 pub use merging::{Merged, merge_with_records};
 pub use part::{Part, Socs};

@@ -1,7 +1,7 @@
 //! Every line of an operator bank judged as CANN's loader, CANN's operator and our rule book would.
 
 use super::forms;
-use super::items::rule;
+use super::item::rule;
 use super::judgement::{Judgement, Remark, Status};
 use super::part::{Part, Socs};
 use super::record::{Fault, Record};

@@ -1,6 +1,6 @@
 //! Records of other forms: read, said in another form, and taken into banks.
 
-use super::super::import::Export;
+use super::super::export::Export;
 use super::super::{Content, Socs, Source, Target, broken_rule, convert, import, items, kept_out_line};
 use super::Place;
 use crate::bank::form::Form;
