@@ -216,10 +216,8 @@ impl<'a> Converted<'a> {
         }
         let mut seen = root;
         for port in chain.into_iter().rev() {
-            let node = match self.views.get(&(port.node, seen)) {
-                Some(&node) => node,
-                None => self.view(port.node, seen)?,
-            };
+            let known = self.views.get(&(port.node, seen)).copied();
+            let node = known.map_or_else(|| self.view(port.node, seen), Ok)?;
             seen = Port { node, output: port.output };
         }
         Ok(seen)

@@ -295,7 +295,7 @@ impl Drop for Publication {
 ///
 /// Fails with [`Error::File`] or [`Error::Directory`]; what was there before is then still there.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
-    replace_with(path, content, Publication::new())
+    replace_in(path, |file| file.write_all(content), Publication::new())
 }
 
 /// Makes a file that is whole from its first moment on. The directory must exist.
@@ -318,16 +318,12 @@ pub fn create_whole(path: &Path, content: &[u8]) -> io::Result<()> {
 pub fn replace_hastily(path: &Path, content: &[u8]) -> Result<()> {
     let mut hasty = Publication::new();
     hasty.is_hasty = true;
-    replace_with(path, content, hasty)
+    replace_in(path, |file| file.write_all(content), hasty)
 }
 
 /// As [`replace`], with what `write` writes.
 pub fn replace_by(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     replace_in(path, write, Publication::new())
-}
-
-fn replace_with(path: &Path, content: &[u8], publication: Publication) -> Result<()> {
-    replace_in(path, |file| file.write_all(content), publication)
 }
 
 fn replace_in(
