@@ -76,11 +76,6 @@ impl Bank {
         let workload = simulate::read(text, soc)?.workload;
         self.index.find_workload(&workload, soc)?.ok_or_else(|| missing(workload.op_type()))
     }
-
-    /// The records.
-    pub fn index(&self) -> &Index {
-        &self.index
-    }
 }
 
 fn missing(op_type: &str) -> Error {

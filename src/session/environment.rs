@@ -47,6 +47,7 @@ impl Environment {
     }
 
     /// An environment with just these variables, for tests.
+    #[cfg(test)]
     pub fn from_variables(variables: &[(&'static str, &str)], current_dir: impl Into<PathBuf>) -> Environment {
         let variables = variables.iter().map(|&(name, value)| (name, value.into())).collect();
         Environment { variables, current_dir: current_dir.into() }

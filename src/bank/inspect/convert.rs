@@ -172,7 +172,7 @@ fn record(
     let back = knowledge.schedule(workload).map_err(text)?;
     note_differences("schedule", schedule_fields(schedule), schedule_fields(&back), lost);
     if let Ok(back) = super::work::workload(form, form.op_type(workload), info.as_object().unwrap_or(&Map::new())) {
-        note_differences("workload", workload_fields(workload), workload_fields(&back), lost);
+        note_differences("workload", canonical_json(workload), canonical_json(&back), lost);
     }
     let fields = knowledge.to_fields().map_err(text)?;
     Line { key, info, knowledge, fields }.content(form, item, workload, soc)
@@ -198,16 +198,12 @@ fn element(workload: &Workload, schedule: &Schedule, cost_us: f64, lost: &mut Ve
     let back = unified::workload(&info).and_then(|w| Ok((unified::schedule(&knowledge, &w)?, w)));
     let (cube_back, workload_back) = back.map_err(text)?;
     note_differences("schedule", schedule_fields(schedule), schedule_fields(&Schedule::Cube(cube_back)), lost);
-    note_differences("workload", workload_fields(workload), workload_fields(&workload_back), lost);
+    note_differences("workload", canonical_json(workload), canonical_json(&workload_back), lost);
     Ok(Content::Element { info, knowledge, cost_us })
 }
 
 fn schedule_fields(schedule: &Schedule) -> Value {
     serde_json::to_value(schedule).unwrap_or_default()
-}
-
-fn workload_fields(workload: &Workload) -> Value {
-    canonical_json(workload)
 }
 
 /// Notes the fields that the other form says differently.

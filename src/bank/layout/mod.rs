@@ -173,6 +173,7 @@ impl Layout {
     ///
     /// [`Unusable::Damaged`] for bytes of another length and for those that JSON cannot say, see
     /// [`Field::read`].
+    #[cfg(test)]
     pub fn unpack(&self, key: &[u8]) -> Result<Map<String, Value>, Unusable> {
         if key.len() != self.bytes() {
             return Err(Unusable::Damaged(format!(

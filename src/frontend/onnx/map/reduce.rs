@@ -35,14 +35,7 @@ pub const RULES: &[Rule] = &[
 /// unless the node says that it then does nothing.
 fn reduce(op: &mut Op, op_type: &str, axes_input: i64, extra: &[(&str, f64)]) -> Result<()> {
     let x = op.required(0)?;
-    let axes = if op.opset < axes_input {
-        match op.ints("axes")? {
-            Some(axes) => Some(op.ints_input("axes", axes)?),
-            None => None,
-        }
-    } else {
-        op.input(1)
-    };
+    let axes = op.axes(axes_input)?;
     let empty = axes.is_none_or(|port| op.const_ints(port).is_some_and(<[i64]>::is_empty));
     if empty && op.flag("noop_with_empty_axes", false)? {
         let node = op.node("Identity").with_inputs([x]);

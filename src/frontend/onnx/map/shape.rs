@@ -45,14 +45,7 @@ fn reshape(op: &mut Op) -> Result<()> {
 /// Axes are an attribute before opset 13, an input since; `Squeeze` may leave them out.
 fn squeeze(op: &mut Op, op_type: &str) -> Result<()> {
     let x = op.required(0)?;
-    let axes = if op.opset < 13 {
-        match op.ints("axes")? {
-            Some(axes) => Some(op.ints_input("axes", axes)?),
-            None => None,
-        }
-    } else {
-        op.input(1)
-    };
+    let axes = op.axes(13)?;
     if axes.is_none() && op_type == "Unsqueeze" {
         return Err(op.error("the axes are missing"));
     }

@@ -225,6 +225,14 @@ impl<'a> Op<'a> {
         self.builder.ints(&format!("{}/{role}", self.name), values, false)
     }
 
+    /// The axes that the node names: by an attribute in opsets before `since`, by its second input from that on.
+    pub fn axes(&mut self, since: i64) -> Result<Option<Port>> {
+        if self.opset >= since {
+            return Ok(self.input(1));
+        }
+        self.ints("axes")?.map(|axes| self.ints_input("axes", axes)).transpose()
+    }
+
     /// Adds a constant integer scalar.
     pub fn int_input(&mut self, role: &str, value: i64) -> Result<Port> {
         self.builder.ints(&format!("{}/{role}", self.name), vec![value], true)
