@@ -126,11 +126,7 @@ impl<R> Lines<R> {
         // An empty file has no line, where splitting would give an empty one.
         let count = if content.is_empty() { 0 } else { usize::MAX };
         let mut start = 0;
-        let line = move |end| {
-            let line = content.get(start..end).unwrap_or_default();
-            start = end + 1;
-            trim(line)
-        };
+        let line = move |end| trim(content.get(std::mem::replace(&mut start, end + 1)..end).unwrap_or_default());
         memchr::memchr_iter(b'\n', content).chain([content.len()]).take(count).map(line)
     }
 

@@ -6,7 +6,7 @@ use super::file::{BankFile, Change};
 use super::form::{Form, Writable};
 use super::key::Key;
 use super::knowledge::Knowledge;
-use super::measurement::Measurement;
+use super::measurement::{Measurement, Stamp};
 use super::names;
 use super::neighbours::Index;
 use super::paths::BankPaths;
@@ -335,8 +335,7 @@ impl OperatorBank {
     }
 
     fn write(&mut self) -> Result<Vec<PathBuf>> {
-        let stamp =
-            side::Stamp { soc: names::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
+        let stamp = Stamp { soc: names::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
         let mut transaction = Transaction::begin(&*self.storage, &self.paths.custom)?;
         let mut written = Vec::new();
         for (name, pending) in &self.pending {

@@ -10,7 +10,7 @@ use super::key::Key;
 use super::knowledge::Knowledge;
 use super::lines::{Finding, Use, by_parts};
 use super::measurement::Measurement;
-use super::record::{Measured, Record};
+use super::record::Record;
 use super::standing::Standing;
 use super::{hash, json};
 use crate::soc::Soc;
@@ -19,37 +19,6 @@ use crate::workload::DefaultOrigin;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-
-/// What the measurements of one save have in common.
-#[derive(Debug, Clone)]
-pub struct Stamp {
-    /// Name of the SoC.
-    pub soc: String,
-    /// Digest of its description, see [`soc_digest`].
-    pub soc_fields: u64,
-    /// Day, `YYYY-MM-DD`.
-    pub date: String,
-}
-
-impl Stamp {
-    /// The side entry of a record measured now.
-    pub fn measurement(&self, key: &Key, knowledge: &Knowledge, measured: &Measured) -> Measurement {
-        Measurement {
-            key: key.digest(),
-            id: key.id(),
-            knowledge: knowledge.clone(),
-            before_us: measured.before_us,
-            after_us: measured.after_us,
-            backend: measured.backend.clone(),
-            soc: self.soc.clone(),
-            soc_fields: self.soc_fields,
-            date: self.date.clone(),
-            space: measured.space,
-            default: measured.default,
-            line: None,
-        }
-    }
-}
 
 /// The side file of one bank file.
 #[derive(Debug, Clone, Default)]

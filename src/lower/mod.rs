@@ -9,6 +9,7 @@ mod batch;
 mod before;
 mod collapse;
 mod conversion;
+mod convolution;
 mod cube;
 mod device;
 mod flow;

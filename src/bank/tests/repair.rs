@@ -2,7 +2,8 @@
 
 use super::super::inspect::{Socs, Source, Status, verify};
 use super::super::knowledge::Knowledge;
-use super::super::side::{Side, Stamp, soc_digest};
+use super::super::measurement::Stamp;
+use super::super::side::{Side, soc_digest};
 use super::super::{BankPaths, Measured, OperatorBank, repair::repair};
 use super::matmul_v3;
 use crate::soc::Soc;

@@ -1,11 +1,12 @@
 //! The banks of TBE's cube operators: the unified bank, read and written, and the tiling repository before
 //! it, read. `docs/banks/unified.md` describes both.
 //!
-//! `python` is JSON as Python has it, over whose text the keys are summed; `file` the bank itself; `operator` who
+//! `python` is JSON as Python has it, over whose text the keys are summed; `file` the bank itself, `entry` what it holds under a key; `operator` who
 //! asks it, `product` and `conv` what they ask for, `tiling` what they are answered; `repository` the older
 //! generation. What a tiling must satisfy is in [`crate::tiling::tbe`].
 
 mod conv;
+mod entry;
 mod file;
 mod operator;
 mod product;
@@ -16,7 +17,8 @@ mod tiling;
 #[cfg(test)]
 mod tests;
 
-pub use file::{Bank, Element, Entry, key};
+pub use entry::{Element, Entry, key};
+pub use file::Bank;
 pub use operator::Operator;
 pub use python::{Dict, Value};
 pub use repository::{Repository, Row};

@@ -3,7 +3,8 @@
 use super::super::{Change, Difference, Gains, Source, Times, diff, entries, items};
 use super::Place;
 use crate::bank::form::Form;
-use crate::bank::side::{Side, Stamp, soc_digest};
+use crate::bank::measurement::Stamp;
+use crate::bank::side::{Side, soc_digest};
 use crate::bank::{Measured, json as bank_json};
 use crate::soc::Soc;
 use crate::workload::{DefaultOrigin, MatMul, Workload};
