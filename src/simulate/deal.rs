@@ -109,14 +109,16 @@ impl Deal {
         let base_k = depth(m, soc.l0_a_size).min(depth(n, soc.l0_b_size));
         let base_k = cut(k / k0, base_k / k0) * k0;
         let mut free = soc.l1_size.saturating_sub(if shape.bias { 1024 } else { 0 }) / es;
-        let mut whole = |extent: u64| {
-            let fits = extent.saturating_mul(k) <= free / 2;
+        // What passes but once need not stay, and the first step waits for none of the rest.
+        let [passes_a, passes_b] = [single.n.div_ceil(n), single.m.div_ceil(m)];
+        let mut whole = |extent: u64, passes: u64| {
+            let fits = passes > 1 && extent.saturating_mul(k) <= free / 2;
             if fits {
                 free -= extent * k;
             }
             fits
         };
-        let (a_full, b_full) = (whole(single.m), whole(single.n));
+        let (a_full, b_full) = (whole(single.m, passes_a), whole(single.n, passes_b));
         let sides = u64::from(!a_full) + u64::from(!b_full);
         let whole_steps = k.div_ceil(base_k);
         let steps = |extent: u64| cut(whole_steps, (free / 2 / sides.max(1) / extent / base_k).max(1));

@@ -103,7 +103,7 @@ constants! {
     /// Cycles of an MMAD instruction and its hand-over beyond its steps.
     mmad_cycles = 22.19, fit_cube [0.0, 200.0];
     /// The same on the first generation.
-    mmad_cycles_c100 = 57.56, fit_910_cube [0.0, 1000.0];
+    mmad_cycles_c100 = 70.0, fit_910_cube [0.0, 1000.0];
     /// Cycles that the scalar unit takes to issue one L0C tile.
     tile_cycles = 125.3, fit_cube [0.0, 1000.0];
     /// Cycles of an L1 to L0 load beyond its bytes in TBE's products on the 310P.
@@ -160,9 +160,13 @@ constants! {
     fetch_us_c310 = 3.0, fit_cold [0.0, 12.0];
     /// Times that transfers of blocks of columns take longer there which lie multiples of 1 MiB apart: one channel of device
     /// memory has them all. Products of 32,768 rows in fractals run 4 to 5 times slower than their work, those of 16,384 do not.
-    channel_factor_c100 = 5.8, fit_910_cube [1.0, 16.0];
-    /// Cycles that each transfer from GM keeps its pipe beyond its bytes on the first generation.
-    transfer_cycles_c100 = 584.2, fit_910_cube [0.0, 1500.0];
+    channel_factor_c100 = 6.1, fit_910_cube [1.0, 16.0];
+    /// Times that a cube step of an input's gradient takes on the first generation whose dy is spread out by the stride.
+    spread_factor_c100 = 1.2, fit_910_cube [1.0, 4.0];
+    /// Cycles that the sums of each 16 channels of an image take to leave a fused kernel of the first generation.
+    plane_cycles_c100 = 283.0, fit_910_cube [0.0, 1000.0];
+    /// Power of the norm that joins the pipes' times of TBE's products on the first 910.
+    overlap_power_c100 = 1.8, fit_910_cube [1.0, 8.0];
     /// Microseconds of a 910B kernel that computes nothing.
     start_us_c220 = 0.4329, fit_cube [0.1, 5.0];
     /// Microseconds by which each further core starts later on the 910B.
@@ -251,6 +255,4 @@ constants! {
     odd_plane_row_cycles_c100 = 700.0, fit_310 [0.0, 2000.0];
     /// Cycles more where a row is longer than one instruction and its end is masked.
     masked_row_cycles_c100 = 300.0, fit_310 [0.0, 2000.0];
-    /// Part of a fused kernel's shorter side (cube or vector) that does not hide behind the longer one.
-    fused_serial_share = 0.3846, fit_910_cube [0.0, 1.0];
 }

@@ -23,6 +23,8 @@ pub(super) struct Machine {
     hbm: f64,
     hbm_peak: f64,
     pub l2_bytes: f64,
+    /// Bytes that each byte beyond L2's size has cube kernels find in device memory.
+    thrash: f64,
     /// L2's rate for vector kernels, bytes per microsecond and cube core.
     pub l2_vector: f64,
     /// The same for kernels that have L2 to themselves.
@@ -46,6 +48,8 @@ pub(super) struct Machine {
     /// Cycles of an MMAD beyond its steps.
     pub mmad_cycles: f64,
     pub transfer_cycles: f64,
+    /// Cycles of each plane of a kernel's results whose sums leave one by one.
+    pub plane_cycles: f64,
     pub constants: Constants,
 }
 
@@ -103,6 +107,7 @@ impl Machine {
             hbm: soc.hbm_gb_s * 1e3 * c.hbm_efficiency,
             hbm_peak: soc.hbm_gb_s * 1e3,
             l2_bytes: soc.l2_size as f64,
+            thrash: if soc.arch == Arch::C100 { 1.0 } else { c.thrash_factor },
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
             l2_alone: soc.l2_rate * soc.cube_freq_mhz * pick(c.l2_efficiency_c220, c.l2_efficiency),
             first: is_first,
@@ -123,7 +128,8 @@ impl Machine {
                 _ => 0.0,
             },
             mmad_cycles: pick(c.mmad_cycles, c.mmad_cycles_c100),
-            transfer_cycles: pick(c.transfer_cycles, c.transfer_cycles_c100),
+            transfer_cycles: c.transfer_cycles,
+            plane_cycles: if is_first { c.plane_cycles_c100 } else { 0.0 },
             constants: c.clone(),
         }
     }
@@ -146,7 +152,7 @@ impl Machine {
     /// Bytes of `footprint` ones, used before and to be used again, that L2 does not hold.
     pub fn missed(&self, footprint: f64) -> f64 {
         let beyond = (footprint - self.l2_bytes).max(0.0);
-        footprint.min(beyond * self.constants.thrash_factor)
+        footprint.min(beyond * self.thrash)
     }
 
     /// Microseconds in which device memory delivers so many bytes.

@@ -10,6 +10,8 @@ pub mod collective;
 pub mod constants;
 mod counts;
 mod cube;
+#[cfg(test)]
+mod first_tests;
 pub mod interval;
 mod machine;
 mod place;
@@ -30,7 +32,7 @@ pub use vector::{missed_of_made, setups_us};
 pub use work::{Roofs, Work};
 
 use crate::soc::{Applied, Soc};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{ConvKind, Schedule, Workload};
 use aoe_base::status::{Error, Result};
 
 /// What the model says of one kernel.
@@ -82,6 +84,14 @@ pub struct Pipes {
     pub mte3: f64,
 }
 
+impl Pipes {
+    /// The share of the busiest.
+    pub fn busiest(&self) -> f64 {
+        let Pipes { mac, mte1, mte2, fixpipe, vec, mte3 } = *self;
+        [mac, mte1, mte2, fixpipe, vec, mte3].into_iter().fold(0.0, f64::max)
+    }
+}
+
 /// The resource that a kernel waits for most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -123,14 +133,18 @@ struct Times {
 impl Times {
     /// Runs `other` when this is done, without starting anew.
     fn after(self, other: Times) -> Times {
-        let lead = other.lead.min(other.total);
-        let joined = self.beside(Times { total: 0.0, ..other }, 0.0);
-        Times { total: joined.total + other.total - lead, ..joined }
+        self.joined(other, |steady, _| steady + other.total)
     }
 
-    /// Runs `other` on this kernel's results while the next ones are made: the longer of the two decides,
-    /// and `serial` of the shorter adds up.
-    fn beside(self, other: Times, serial: f64) -> Times {
+    /// Runs `other` on this kernel's results while the next ones are made: the longer of the two decides, and each pipe
+    /// does the work of both. What `other` reads besides comes through the pipe that feeds this kernel.
+    fn beside(self, other: Times) -> Times {
+        let (fed, computed) = (self.busy.mte2 + other.lead, self.busy.vec + other.busy.vec);
+        self.joined(other, |steady, hidden| steady.max(hidden).max(fed).max(computed))
+    }
+
+    /// Both, whose times apart from what leads them and ends them `join` makes one.
+    fn joined(self, other: Times, join: impl Fn(f64, f64) -> f64) -> Times {
         let add = |a: Pipes, b: Pipes| Pipes {
             mac: a.mac + b.mac,
             mte1: a.mte1 + b.mte1,
@@ -140,12 +154,10 @@ impl Times {
             mte3: a.mte3 + b.mte3,
         };
         let steady = (self.total - self.lead - self.tail).max(0.0);
-        let hidden = other.total - other.lead;
-        let joined = other.lead + steady.max(hidden) + serial * steady.min(hidden);
         Times {
             busy: add(self.busy, other.busy),
             shared: self.shared + other.shared,
-            total: self.lead + joined + self.tail,
+            total: self.lead + join(steady, other.total - other.lead) + self.tail,
             fixed: self.fixed + other.fixed,
             ..self
         }
@@ -193,11 +205,12 @@ pub struct Model {
     /// The first piece moves the kernel's data; the others work on what it holds.
     first: Piece,
     rest: Vec<Piece>,
+    /// A filter's gradient, whose vector work is on its operands and so comes first: nothing follows the sum over all pixels.
+    sums_pixels: bool,
     /// The kernel as a whole where it is attention with a model of its own.
     attention: Option<attention::Problem>,
     /// What bounds it on any part, where it is attention.
     least: Option<attention::Least>,
-    fused_serial: f64,
     known: bool,
     /// What a calibration says of kernels like this.
     correction: Applied,
@@ -240,9 +253,11 @@ impl Model {
             soc: soc.clone(),
             first,
             rest: pieces.collect(),
+            sums_pixels: parts
+                .iter()
+                .any(|part| matches!(part, Workload::Conv(conv) if conv.kind == ConvKind::BackpropFilter)),
             attention: attention::Problem::of(parts, soc, constants),
             least: attention::Least::of(parts, soc, constants),
-            fused_serial: constants.fused_serial_share,
             known,
             correction: calibration::applied(soc, workload),
         })
@@ -366,8 +381,10 @@ impl Model {
                     Schedule::Cube(s) => times.after(p.times(s)),
                     Schedule::Vector(_) => times,
                 },
-                Piece::Vector(p) => times
-                    .beside(p.epilogue(busy_cores(schedule), matches!(self.first, Piece::Cube(_))), self.fused_serial),
+                Piece::Vector(p) => {
+                    let other = p.epilogue(busy_cores(schedule), matches!(self.first, Piece::Cube(_)));
+                    if self.sums_pixels { times.after(other) } else { times.beside(other) }
+                }
                 Piece::Collective(p) => times.after(p.times()),
             };
         }

@@ -32,7 +32,7 @@ const F910: Family = Family {
     l0_c: 256 * KIB,
     ub: 256 * KIB,
     bt: 0,
-    rates: [110.0, 64.0, 110.0, 512.0, 256.0, 256.0, 64.0],
+    rates: [110.0, 75.0, 110.0, 512.0, 256.0, 256.0, 64.0],
     vec: 256.0,
 };
 /// 910B and `910_93` (AIC-C-220). GM->L1 184 is the slope above 64 KiB of the measured table, GM->UB

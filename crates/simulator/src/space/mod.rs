@@ -28,10 +28,10 @@ use vector::{VectorSpace, Work};
 use volume::VolumeSpace;
 
 /// Versions of the spaces, for [`version`].
-const PRODUCTS: u32 = 5;
+const PRODUCTS: u32 = 6;
 const BATCHES: u32 = 4;
-const CONVOLUTIONS: u32 = 5;
-const VOLUMES: u32 = 4;
+const CONVOLUTIONS: u32 = 6;
+const VOLUMES: u32 = 5;
 const VECTOR_KERNELS: u32 = 3;
 
 /// Version of the space of a workload's operator family. It is raised when the space comes to hold other

@@ -17,7 +17,7 @@ pub(super) mod two_cores;
 mod walk;
 
 use super::constants::Constants;
-use super::machine::{Machine, norm, overlap};
+use super::machine::{Machine, is_first, norm, overlap};
 use super::{Cache, Pipes, Places, Times, Work};
 use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, MatMulKernel};
@@ -60,6 +60,8 @@ pub(super) struct Problem {
     b: Side,
     /// Cube steps that rounding each image's pixels up to whole fractals adds, as a factor.
     padding: f64,
+    /// Images that are dealt to the cores whole; 0 where rows are dealt.
+    images: f64,
     /// One B serves all products: it is loaded once where it stays in L1.
     b_shared: bool,
     /// The result is a plain matrix that fixpipe turns into rows.
@@ -152,8 +154,12 @@ impl Problem {
         if soc.has_two_cores() && w.kernel == MatMulKernel::Tbe {
             problem.two_cores = Some(two_cores::FRACTALS);
         }
-        if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
-            problem.traits = Traits::of_m200(&mut problem.machine, constants);
+        match soc.arch {
+            Arch::M200 if w.kernel == MatMulKernel::Tbe => {
+                problem.traits = Traits::of_m200(&mut problem.machine, constants);
+            }
+            Arch::C100 if w.kernel == MatMulKernel::Tbe => problem.traits.power = constants.overlap_power_c100,
+            _ => {}
         }
         let mut problem = Problem {
             b_shared: w.b_shared,
@@ -203,6 +209,7 @@ impl Problem {
         // A tile never spans two images.
         let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
         let padding = up(pixels, FRACTAL) / pixels;
+        let spread = w.kind == ConvKind::BackpropInput && strides > 1.0 && is_first(soc.arch);
         let columns = if w.kind == ConvKind::BackpropFilter { problem.m } else { problem.k };
         let filter = problem.batch * columns * problem.n * es;
         let footprint = (x + y) * es + filter;
@@ -216,6 +223,12 @@ impl Problem {
         };
         // What is asked of it, not the blocks in which it does that.
         let operations = 2.0 * w.macs() as f64;
+        if spread {
+            problem.images = w.batch as f64;
+            if taps > 1.0 {
+                problem.step_cycles *= constants.spread_factor_c100;
+            }
+        }
         Ok(Problem { padding, operands, footprint, bytes: footprint, operations, ..problem })
     }
 
@@ -244,6 +257,7 @@ impl Problem {
             a,
             b,
             padding: 1.0,
+            images: 0.0,
             b_shared: false,
             plain_result: false,
             short_edges: false,
@@ -291,6 +305,16 @@ impl Problem {
         let columns = (self.n / f64::from(soc.ai_core_cnt.max(1))).ceil();
         let tiles = if columns <= TURN_COLUMNS { 1.0 } else { 2.0 };
         tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz
+    }
+
+    /// Times that the busiest core has of an even share where images, or even parts of them where they are fewer than the
+    /// cores, are dealt whole.
+    fn uneven(&self, cores: f64) -> f64 {
+        if self.images == 0.0 {
+            return 1.0;
+        }
+        let dealt = self.images * (cores / self.images).floor().max(1.0);
+        (dealt / cores).ceil() * cores / dealt
     }
 
     /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.

@@ -104,10 +104,10 @@ classes! {
     POOL_ARG = structured(of(13.0, 0.0, 0.0));
     /// The gradient spread to where the bits say; for each tap.
     POOL_ARG_GRADIENT = structured(of(28.0, 0.0, 0.0));
-    /// Batch normalisation and its sums, in fp32.
+    /// Batch normalisation, in fp32.
     BATCH_NORM = structured(wide(3.0, 0.0, 0.0));
-    /// The gradient of batch normalisation's sums, in fp32.
-    BATCH_NORM_REDUCE_GRADIENT = structured(wide(5.0, 0.0, 0.0));
+    /// Batch normalisation's two sums, or their gradient, in fp32.
+    BATCH_NORM_SUMS = structured(wide(5.0, 0.0, 0.0));
     /// The gradient of batch normalisation's scale and shift, in fp32.
     BATCH_NORM_UPDATE_GRADIENT = structured(wide(9.0, 0.0, 0.0));
     /// Division by the root mean square of a row, in fp32; rotation of pairs takes as much.

@@ -49,6 +49,8 @@ pub(super) struct Problem {
     units: f64,
     /// Planes of a feature map that are worked on one by one, each with its channels' parameters.
     planes: f64,
+    /// Planes of an image whose sums leave one by one.
+    summed: f64,
     /// Steps along an axis that every core takes, each a transfer of its own.
     steps: f64,
     held: Held,
@@ -128,6 +130,7 @@ impl Problem {
                 0.0
             },
             planes: shape::planes(&w.inputs, &w.outputs),
+            summed: summed(&w.op_type, &w.inputs, &w.outputs),
             runs: if w.op_type.contains("Rotary") { shape::last_axis_rows(&w.inputs) } else { 0.0 },
             rows,
             row_cycles: prices.row(&recipe, f64::INFINITY),
@@ -165,7 +168,8 @@ impl Problem {
             1.0
         };
         let alone_cycles = problem.cycles * (ranked * taps - 1.0) + wide_rows;
-        Ok(Problem { rows, row_cycles, alone_cycles, runs, units, planes, steps, ..problem })
+        let summed = summed(&w.op_type, &w.inputs, &w.outputs);
+        Ok(Problem { rows, row_cycles, alone_cycles, runs, units, planes, summed, steps, ..problem })
     }
 
     pub(super) fn movement(w: &Move, soc: &Soc, c: &Constants) -> Result<Problem, String> {
@@ -243,6 +247,7 @@ impl Problem {
             passes: if 2.0 * written >= read / inputs.len().max(1) as f64 { PASSES } else { 1.0 },
             units: 0.0,
             planes: 0.0,
+            summed: 0.0,
             steps: 0.0,
             held: match (r.copies, shape::is_cold(inputs, outputs)) {
                 (true, _) => Held::JustMade,
@@ -372,7 +377,7 @@ impl Problem {
         let extra = self.beside_the_results();
         let memory = self.machine.vector_memory_us(extra, extra, 0.0, self.held, cores);
         let lead = norm([us(extra / self.load_rate), memory]);
-        let vec = us(self.cycles + self.rows * self.following_row_cycles);
+        let vec = us(self.cycles + self.rows * self.following_row_cycles + self.summed * self.machine.plane_cycles);
         let busy = Pipes { vec, mte2: lead, ..Pipes::default() };
         if behind_cube {
             Times { busy, total: vec + lead, lead, ..Times::default() }
@@ -380,6 +385,12 @@ impl Problem {
             Times { busy, total: norm([vec, lead]), ..Times::default() }
         }
     }
+}
+
+/// Planes whose sums batch normalisation makes.
+fn summed(op_type: &str, inputs: &[Operand], outputs: &[Operand]) -> f64 {
+    let sums = op_type.contains("TrainingReduce") && !op_type.contains("Grad");
+    if sums { shape::image_planes(inputs, outputs) } else { 0.0 }
 }
 
 /// Cycles in which TBE's kernel normalises the planes of a plain tensor, its lanes side by side: element by element where

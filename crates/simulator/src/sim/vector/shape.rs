@@ -38,6 +38,14 @@ pub(super) fn is_cold(inputs: &[Operand], outputs: &[Operand]) -> bool {
     inputs.iter().chain(outputs).any(parameter)
 }
 
+/// Planes of an NC1HWC0 feature map.
+pub(super) fn image_planes(inputs: &[Operand], outputs: &[Operand]) -> f64 {
+    match largest(inputs, outputs).map(|whole| (whole.format, whole.shape.as_slice())) {
+        Some((Format::Nc1hwc0, &[batch, blocks, ..])) => (batch * blocks) as f64,
+        _ => 0.0,
+    }
+}
+
 /// Planes of an NC1HWC0 feature map when an operand has one value for each channel.
 pub(super) fn planes(inputs: &[Operand], outputs: &[Operand]) -> f64 {
     let Some(whole) = largest(inputs, outputs) else { return 0.0 };

@@ -85,7 +85,7 @@ fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
         split_k: if single.k < shape.k { SplitK::MultiCore } else { SplitK::None },
         output: OutputPath::Direct,
     };
-    fill_l1(&mut tiling, &limits, soc.arch);
+    fill_l1(&mut tiling, &limits);
     tiling
 }
 
@@ -184,15 +184,12 @@ fn l0_tile(single: &Extents, limits: &Limits, widest: u64, buffers: u64) -> (u64
     (even(single.m, rows.clamp(F, 512)), n)
 }
 
-/// L0 steps of k from which it comes in two panels. On the first parts a transfer costs as much
-/// as bringing some 40 kB (`transfer_cycles_c100`).
-fn long_steps(arch: Arch) -> u64 {
-    if matches!(arch, Arch::C100 | Arch::M200) { 12 } else { 4 }
-}
+/// L0 steps of k from which it comes in two panels.
+const LONG_STEPS: u64 = 4;
 
 /// Fills L1: all filters where further tiles read them again and they take at most half of it, else as many K steps of both
 /// sides as it holds twice.
-fn fill_l1(tiling: &mut Tiling, limits: &Limits, arch: Arch) {
+fn fill_l1(tiling: &mut Tiling, limits: &Limits) {
     let base_k = u64::from(tiling.base_k);
     let base_tiles = tiling.single.k.div_ceil(base_k).max(1);
     let steps =
@@ -210,7 +207,7 @@ fn fill_l1(tiling: &mut Tiling, limits: &Limits, arch: Arch) {
     // Even panels. Where a core has one tile, at least two of them: the second comes while the first is multiplied.
     let most = steps(limits.l1, tiling.base_m.saturating_add(tiling.base_n));
     let one_tile = !read_again && tiling.single.n <= u64::from(tiling.base_n) && tiling.single.batch == 1;
-    let least = if one_tile && base_tiles >= long_steps(arch) { 2 } else { 1 };
+    let least = if one_tile && base_tiles >= LONG_STEPS { 2 } else { 1 };
     let panels = base_tiles.div_ceil(most.into()).max(least);
     [tiling.step_ka, tiling.step_kb] = [base_tiles.div_ceil(panels) as u32; 2];
 }

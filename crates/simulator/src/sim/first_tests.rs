@@ -1,0 +1,71 @@
+//! Kernels of the first generation, which TBE generates for fused cores.
+
+use super::Model;
+use crate::soc::Soc;
+use crate::space::default_policy;
+use crate::workload::{Conv, ConvKind, MatMul, MatMulKernel, Operand, Vector, Workload};
+use aoe_graph::{DataType, Format};
+
+const PART: &str = "Ascend910A";
+
+fn time_us(workload: &Workload) -> f64 {
+    let soc = Soc::find(PART).unwrap();
+    let schedule = default_policy(workload, &soc).unwrap();
+    Model::new(workload, &soc).unwrap().predict(&schedule).unwrap().time_us
+}
+
+/// The gradient of so many images of 56 x 56 by 3 x 3 filters, at this stride.
+fn gradient(batch: u64, stride: u64) -> Conv {
+    let sides = 56 / stride;
+    let image = Conv::image(ConvKind::BackpropInput, batch, [128, 128], 56, 3);
+    Conv { stride: [stride; 2], ho: sides, wo: sides, ..image }
+}
+
+#[test]
+fn images_whose_gradient_is_spread_out_by_a_stride_are_dealt_whole() {
+    let cores = u64::from(Soc::find(PART).unwrap().ai_core_cnt);
+    let price = |batch, stride| time_us(&Workload::Conv(gradient(batch, stride)));
+    let one_more = price(cores + 1, 2) / price(cores, 2);
+    assert!(one_more > 1.8, "an image more than cores is a round more: {one_more}");
+    let dealt = price(cores + 1, 1) / price(cores, 1);
+    assert!(dealt < 1.5, "without a stride rows are dealt: {dealt}");
+    // Fewer images than cores are cut, so that no core waits while one image is left.
+    let (half, whole) = (price(cores / 2, 2), price(cores, 2));
+    assert!(half < 0.6 * whole, "{half} us against {whole}");
+}
+
+#[test]
+fn sums_of_many_small_planes_take_longer_than_those_of_few_large_ones() {
+    let fused = |channels: u64, side: u64| {
+        let conv = Conv {
+            format: Format::Nc1hwc0,
+            ..Conv::image(ConvKind::Forward, 32, [256 * 256 / channels, channels], side, 1)
+        };
+        let map =
+            Operand { format: Format::Nc1hwc0, ..Operand::new([32, channels / 16, side, side, 16], DataType::Float16) };
+        let sums = Vector { op_type: "BNTrainingReduce".into(), inputs: vec![map.clone()], outputs: vec![map] };
+        let alone = time_us(&Workload::Conv(conv.clone()));
+        time_us(&Workload::Fused(vec![Workload::Conv(conv), Workload::Vector(sums)])) / alone
+    };
+    let (few, many) = (fused(256, 28), fused(2048, 7));
+    assert!(many > 1.1 * few, "{many} times the convolution against {few}");
+}
+
+#[test]
+fn a_product_s_pipes_hide_each_other_in_part_alone() {
+    let product = MatMul {
+        kernel: MatMulKernel::Tbe,
+        a_format: Format::FractalNz,
+        b_format: Format::FractalNz,
+        ..MatMul::new(4096, 1024, 1024)
+    };
+    let soc = Soc::find(PART).unwrap();
+    let workload = Workload::MatMul(product);
+    let predicted = Model::new(&workload, &soc).unwrap().predict(&default_policy(&workload, &soc).unwrap()).unwrap();
+    let [longest, sum] = {
+        let p = predicted.pipes;
+        let all = [p.mac, p.mte1, p.mte2, p.vec, p.mte3];
+        [all.into_iter().fold(0.0, f64::max), all.into_iter().sum::<f64>()]
+    };
+    assert!(longest < 0.9 && sum > 1.0, "{predicted:?}");
+}
