@@ -153,7 +153,7 @@ fn main() {
 fn unseen<'a>(rows: &'a [Row], constants: &Constants) -> Vec<(&'a Row, Kernel, f64)> {
     let of = |row: &'a Row| {
         let (job, prediction) = (row.job.as_ref().ok()?, row.price(constants).ok()?);
-        let kernel = Kernel::of(&job.workload, job.class(), (prediction.time_us, prediction.bound), job.is_apart());
+        let kernel = Kernel::of(&job.workload, job.class(), &prediction, job.is_apart());
         Some((row, kernel, row.measured_us / prediction.time_us))
     };
     rows.iter().filter(|row| row.held_out && row.is_judged()).filter_map(of).collect()
@@ -179,7 +179,7 @@ fn coverage(rows: &[Row], constants: &Constants) {
 /// class alone.
 fn intervals(rows: &[Row], constants: &Constants) {
     let mut classes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    let mut bounds: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    let mut bounds: BTreeMap<_, [Vec<f64>; 2]> = BTreeMap::new();
     for (row, kernel, ratio) in unseen(rows, constants) {
         let part = Part::of(&row.soc);
         // Of what is alone there are too few for each part.
@@ -188,7 +188,7 @@ fn intervals(rows: &[Row], constants: &Constants) {
             // The true extents of the 310P's products tell nothing beside its tile in UB.
             let even = (kernel.class == interval::Class::TbeProduct && part != Part::M200).then_some(kernel.even);
             let key = (kernel.class, part, format!("{:?}", kernel.bound), even);
-            bounds.entry(key).or_default().push(ratio);
+            bounds.entry(key).or_default()[usize::from(kernel.one_pipe)].push(ratio);
         }
     }
     let told = |of: &Interval| of.high < WIDEST * of.low;
@@ -203,10 +203,33 @@ fn intervals(rows: &[Row], constants: &Constants) {
             (None, _) => {}
         }
     }
-    for ((class, part, bound, even), mut ratios) in bounds {
-        let interval = Interval::conformal(&mut ratios).filter(told);
-        if let Some(interval) = interval.filter(|_| ratios.len() >= FEWEST) {
-            println!("cell(Class::{class:?}, Part::{part:?}, Bound::{bound}, {even:?}, {}),", ends(interval));
+    let interval = |ratios: &mut Vec<f64>| {
+        let found = Interval::conformal(ratios).filter(told);
+        found.filter(|_| ratios.len() >= FEWEST)
+    };
+    for ((class, part, bound, even), mut halves) in bounds {
+        let cell = |one_pipe: Option<bool>, interval: Interval| {
+            let of = [even, one_pipe];
+            println!("cell(Class::{class:?}, Part::{part:?}, Bound::{bound}, {of:?}, {}),", ends(interval));
+        };
+        let all = interval(&mut halves.concat());
+        let width = |of: Interval| (of.high / of.low).ln();
+        let [several, one] = &mut halves;
+        // Cut in two where that makes the intervals of most kernels narrower, and of all on the mean.
+        let counts = [several.len(), one.len()].map(|count| count as f64);
+        let narrower = |[several, one]: [f64; 2], all: f64| {
+            let mean = (counts[0] * several + counts[1] * one) / (counts[0] + counts[1]);
+            mean < all && if counts[0] > counts[1] { several < all } else { one < all }
+        };
+        match (interval(several), interval(one), all) {
+            (Some(several), Some(one), all)
+                if all.is_none_or(|all| narrower([several, one].map(width), width(all))) =>
+            {
+                cell(Some(false), several);
+                cell(Some(true), one);
+            }
+            (.., Some(all)) => cell(None, all),
+            _ => {}
         }
     }
 }

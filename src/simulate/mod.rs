@@ -132,7 +132,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
     let class = job.class();
-    let kernel = interval::Kernel::of(&job.workload, class, (model_us, bound), job.is_apart());
+    let kernel = interval::Kernel::of(&job.workload, class, &prediction, job.is_apart());
     let interval = Interval::of(&kernel, soc);
     let calibration = corrected(soc, &job, model_us);
     to_json(&Answer {

@@ -7,7 +7,7 @@
 
 mod cells;
 
-use super::{Bound, vector};
+use super::{Bound, Prediction, vector};
 use crate::soc::{Arch, Soc};
 use crate::workload::{DefaultOrigin, MatMulKernel, Workload};
 use aoe_graph::DataType;
@@ -129,6 +129,8 @@ pub struct Kernel {
     /// A product whose extents are multiples of 64, or whose result has a bias or is of fp32: elsewhere the true extents,
     /// which repositories round up to 16, may make each row a transfer of its own.
     pub even: bool,
+    /// One pipe works nearly all the time, so that how pipes wait for each other tells little.
+    pub one_pipe: bool,
     /// What it is predicted to take.
     pub time_us: f64,
     /// Whether it is known what L2 holds.
@@ -136,8 +138,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// What is to be known of a kernel of this class, with its time and what bounds it.
-    pub fn of(workload: &Workload, class: Class, (time_us, bound): (f64, Bound), alone: bool) -> Kernel {
+    /// What is to be known of a kernel of this class, by what the model predicts of it.
+    pub fn of(workload: &Workload, class: Class, predicted: &Prediction, alone: bool) -> Kernel {
         let even = match workload {
             Workload::MatMul(w) => {
                 let inner = [if w.trans_a { w.m } else { w.k }, if w.trans_b { w.k } else { w.n }, w.n];
@@ -145,7 +147,8 @@ impl Kernel {
             }
             _ => true,
         };
-        Kernel { class, bound, even, time_us, alone }
+        let one_pipe = predicted.pipes.busiest() >= ONE_PIPE;
+        Kernel { class, bound: predicted.bound, even, one_pipe, time_us: predicted.model_us, alone }
     }
 }
 
@@ -164,6 +167,8 @@ const fn from(low: f64, high: f64) -> Interval {
 
 /// Extents that are multiples of this are surely the true ones.
 const EVEN: u64 = 64;
+/// Share of its time that a kernel's busiest pipe works at least which hardly waits for another.
+const ONE_PIPE: f64 = 0.9;
 /// Kernels shorter than this, in microseconds, are their start for the most part.
 const SHORT_US: f64 = 5.0;
 /// How much wider, as a power, the interval is on a part whose generation nothing was fitted to of its class.
@@ -259,7 +264,11 @@ impl Interval {
     pub fn of(kernel: &Kernel, soc: &Soc) -> Interval {
         let cells =
             || CELLS.iter().filter(|cell| !kernel.alone && cell.class == kernel.class && cell.part == Part::of(soc));
-        let exact = |cell: &&Cell| cell.bound == Some(kernel.bound) && cell.even.is_none_or(|even| even == kernel.even);
+        let exact = |cell: &&Cell| {
+            cell.bound == Some(kernel.bound)
+                && cell.even.is_none_or(|even| even == kernel.even)
+                && cell.one_pipe.is_none_or(|one_pipe| one_pipe == kernel.one_pipe)
+        };
         let cell = cells().find(exact).or_else(|| cells().find(|cell| cell.bound.is_none()));
         cell.map_or_else(|| Interval::of_class(kernel.class, soc, kernel.time_us, kernel.alone), |cell| cell.interval)
     }
@@ -305,6 +314,7 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::Pipes;
     use crate::workload::{MatMul, Move, Operand, Vector};
 
     const CLASSES: [Class; 12] = [
@@ -335,7 +345,7 @@ mod tests {
     }
 
     fn of(class: Class, part: &str) -> Interval {
-        let kernel = Kernel { class, bound: Bound::Latency, even: true, time_us: 50.0, alone: false };
+        let kernel = Kernel { class, bound: Bound::Latency, even: true, one_pipe: false, time_us: 50.0, alone: false };
         Interval::of(&kernel, &Soc::find(part).unwrap())
     }
 
@@ -344,9 +354,8 @@ mod tests {
         for (at, cell) in CELLS.iter().enumerate() {
             let Interval { low, high } = cell.interval;
             assert!(0.0 < low && low < 1.0 && 1.0 < high && high.is_finite(), "{cell:?}");
-            let same = |other: &&Cell| {
-                (other.class, other.part, other.bound) == (cell.class, cell.part, cell.bound) && other.even == cell.even
-            };
+            let key = |cell: &Cell| (cell.class, cell.part, cell.bound, cell.even, cell.one_pipe);
+            let same = |other: &&Cell| key(other) == key(cell);
             assert_eq!(CELLS[at..].iter().filter(same).count(), 1, "{cell:?}");
         }
     }
@@ -356,7 +365,14 @@ mod tests {
         let soc = Soc::find("Ascend910B2").unwrap();
         let width = |n: u64| {
             let w = Workload::MatMul(MatMul { kernel: MatMulKernel::Tbe, ..MatMul::new(1024, 1024, n) });
-            let kernel = Kernel::of(&w, Class::of(&w), (50.0, Bound::Mte2), false);
+            let predicted = Prediction {
+                time_us: 50.0,
+                model_us: 50.0,
+                pipes: Pipes { mte2: 0.7, ..Pipes::default() },
+                bound: Bound::Mte2,
+                known: true,
+            };
+            let kernel = Kernel::of(&w, Class::of(&w), &predicted, false);
             let Interval { low, high } = Interval::of(&kernel, &soc);
             high / low
         };
