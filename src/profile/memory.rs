@@ -5,18 +5,10 @@ use super::table::{DEVICE, HOST, Table, UNKNOWN, known, us};
 
 /// `fusion_op`; `None` where nothing is fused.
 pub fn fusion_op(run: &Run) -> Option<Table> {
-    let mut table = Table::new([
-        "Device_id",
-        "Model Name",
-        "Model ID",
-        "Fusion Op",
-        "Original Ops",
-        "Memory Input(KB)",
-        "Memory Output(KB)",
-        "Memory Weight(KB)",
-        "Memory Workspace(KB)",
-        "Memory Total(KB)",
-    ]);
+    let mut table = Table::with_header(
+        "Device_id,Model Name,Model ID,Fusion Op,Original Ops,Memory Input(KB),Memory Output(KB),Memory Weight(KB),\
+        Memory Workspace(KB),Memory Total(KB)",
+    );
     let mut is_empty = true;
     for kernel in run.kernels.iter().filter(|kernel| !kernel.fused.is_empty()) {
         let model = &run.models[kernel.model];

@@ -13,6 +13,7 @@ mod folder;
 mod info;
 mod intervals;
 mod memory;
+mod metrics;
 mod op_statistic;
 mod op_summary;
 mod options;
@@ -31,9 +32,9 @@ mod trace;
 
 pub use files::{File, each_file, files};
 pub use folder::Folder;
+pub use metrics::Metrics;
 pub use op_summary::{shapes, types_and_formats};
 pub use options::{Level, Options};
-pub use pmu::Metrics;
 pub use points::check as check_points;
 pub use run::{Engine, Kernel, Model, Ranks, Run, Task, Tensor};
 pub use timed::{Form, Kind, Moment, Scene, Timed};

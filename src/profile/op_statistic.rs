@@ -47,17 +47,9 @@ fn sums(run: &Run, wanted: impl Fn(Engine) -> bool) -> (Vec<(Kind<'_>, Sum)>, f6
 
 /// `op_statistic`: every type, exchanges among them.
 pub fn table(run: &Run) -> Table {
-    let mut table = Table::new([
-        "Device_id",
-        "OP Type",
-        "Core Type",
-        "Count",
-        "Total Time(us)",
-        "Min Time(us)",
-        "Avg Time(us)",
-        "Max Time(us)",
-        "Ratio(%)",
-    ]);
+    let mut table = Table::with_header(
+        "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)",
+    );
     let (sums, all) = sums(run, |_| true);
     for ((op_type, engine), sum) in sums {
         let head = [DEVICE, op_type, engine.task_type()].map(str::to_owned);
@@ -68,16 +60,8 @@ pub fn table(run: &Run) -> Table {
 
 /// `communication_statistic`; `None` where nothing is exchanged.
 pub fn communication(run: &Run) -> Option<Table> {
-    let mut table = Table::new([
-        "Device_id",
-        "OP Type",
-        "Count",
-        "Total Time(us)",
-        "Min Time(us)",
-        "Avg Time(us)",
-        "Max Time(us)",
-        "Ratio(%)",
-    ]);
+    let mut table =
+        Table::with_header("Device_id,OP Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)");
     let (sums, all) = sums(run, |engine| !engine.computes());
     for ((op_type, _), sum) in &sums {
         let head = [DEVICE, op_type].map(str::to_owned);

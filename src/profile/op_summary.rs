@@ -1,40 +1,21 @@
 //! `op_summary`: one row for each task.
 
-use super::pmu::Metrics;
+use super::metrics::Metrics;
 use super::run::{Kernel, Run, Tensor};
 use super::table::{DEVICE, Table, UNKNOWN, known, moment, us};
 use crate::graph::DataType;
 use crate::workload::Workload;
 
 /// The columns before the counters, under the names that CANN's profilers until 8.5 and all readers know.
-const COLUMNS: &[&str] = &[
-    "Device_id",
-    "Model ID",
-    "Task ID",
-    "Stream ID",
-    "Op Name",
-    "OP Type",
-    "OP State",
-    "Task Type",
-    "Task Start Time(us)",
-    "Task Duration(us)",
-    "Task Wait Time(us)",
-    "Block Dim",
-    "Mix Block Dim",
-    "HF32 Eligible",
-    "Input Shapes",
-    "Input Data Types",
-    "Input Formats",
-    "Output Shapes",
-    "Output Data Types",
-    "Output Formats",
-    "Context ID",
-];
+const COLUMNS: &str = "\
+    Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,Task Start Time(us),Task Duration(us),\
+    Task Wait Time(us),Block Dim,Mix Block Dim,HF32 Eligible,Input Shapes,Input Data Types,Input Formats,\
+    Output Shapes,Output Data Types,Output Formats,Context ID";
 
 /// The table, with these counters.
 pub fn table(run: &Run, metrics: Option<Metrics>) -> Table {
     let counters = metrics.map_or_else(Vec::new, |metrics| metrics.columns(run.soc.arch));
-    let mut table = Table::new(COLUMNS.iter().map(|&name| name.to_owned()).chain(counters));
+    let mut table = Table::new(COLUMNS.split(',').map(str::to_owned).chain(counters));
     // What each launch of a kernel has in common.
     let of_kernels: Vec<Common> = run.kernels.iter().map(|kernel| common(run, kernel, metrics)).collect();
     let waits = run.waits_us();

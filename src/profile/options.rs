@@ -1,6 +1,6 @@
 //! CANN's `profiling_options`: which parts of a profile are wanted, as a JSON object.
 
-use super::pmu::Metrics;
+use super::metrics::Metrics;
 use crate::json_text::UniqueKeys;
 use crate::spelling;
 use crate::status::{Error, Result};

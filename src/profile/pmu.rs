@@ -1,232 +1,30 @@
-//! The counters of the cores (`aic_metrics`): columns as CANN's profiler has them, values as the performance model
-//! counts them. What it does not count is `N/A`, and so is everything where a device measured the time.
+//! The counters of the cores (`aic_metrics`): values as the performance model counts them. What it does not count is
+//! `N/A`, and so is everything where a device measured the time.
 
+use super::metrics::Metrics;
 use super::run::{Engine, Kernel};
-use super::table::{UNKNOWN, us};
+use super::table::{known, us};
 use crate::graph::DataType;
 use crate::sim::{Counts, Pipes, Prediction};
-use crate::soc::{Arch, Soc};
-
-/// A group of counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Metrics {
-    /// Time of each pipe.
-    PipeUtilization,
-    /// Arithmetic by type.
-    ArithmeticUtilization,
-    /// Bandwidths of L1, UB, L2 and device memory.
-    Memory,
-    /// Bandwidths of L0.
-    MemoryL0,
-    /// Bandwidths of the unified buffer.
-    MemoryUB,
-    /// Conflicts in the vector unit.
-    ResourceConflictRatio,
-    /// Requests that L2 serves.
-    L2Cache,
-    /// Bytes on each path.
-    MemoryAccess,
-}
-
-use Metrics::{ArithmeticUtilization, L2Cache, Memory, MemoryAccess, MemoryL0, MemoryUB, PipeUtilization};
-
-/// A counter of one kind of core.
-type Counter = &'static str;
-
-const PIPES_OF_CUBES: &[Counter] = &[
-    "mac_time(us)",
-    "mac_ratio",
-    "scalar_time(us)",
-    "scalar_ratio",
-    "mte1_time(us)",
-    "mte1_ratio",
-    "mte2_time(us)",
-    "mte2_ratio",
-    "fixpipe_time(us)",
-    "fixpipe_ratio",
-    "icache_miss_rate",
-];
-const PIPES_OF_VECTORS: &[Counter] = &[
-    "vec_time(us)",
-    "vec_ratio",
-    "scalar_time(us)",
-    "scalar_ratio",
-    "mte2_time(us)",
-    "mte2_ratio",
-    "mte3_time(us)",
-    "mte3_ratio",
-    "icache_miss_rate",
-];
-const PIPES_OF_BOTH: &[Counter] = &[
-    "vec_time(us)",
-    "vec_ratio",
-    "mac_time(us)",
-    "mac_ratio",
-    "scalar_time(us)",
-    "scalar_ratio",
-    "mte1_time(us)",
-    "mte1_ratio",
-    "mte2_time(us)",
-    "mte2_ratio",
-    "mte3_time(us)",
-    "mte3_ratio",
-    "icache_miss_rate",
-    "memory_bound",
-];
-const ARITHMETIC_OF_CUBES: &[Counter] = &["mac_fp16_ratio", "mac_int8_ratio", "cube_fops"];
-const ARITHMETIC_OF_VECTORS: &[Counter] =
-    &["vec_fp32_ratio", "vec_fp16_ratio", "vec_int32_ratio", "vec_misc_ratio", "vector_fops"];
-const MEMORY_OF_CUBES: &[Counter] = &[
-    "l1_read_bw(GB/s)",
-    "l1_write_bw(GB/s)",
-    "main_mem_read_bw(GB/s)",
-    "main_mem_write_bw(GB/s)",
-    "l2_read_bw(GB/s)",
-    "l2_write_bw(GB/s)",
-];
-const MEMORY_OF_VECTORS: &[Counter] = &[
-    "ub_read_bw(GB/s)",
-    "ub_write_bw(GB/s)",
-    "main_mem_read_bw(GB/s)",
-    "main_mem_write_bw(GB/s)",
-    "l2_read_bw(GB/s)",
-    "l2_write_bw(GB/s)",
-];
-const MEMORY_OF_BOTH: &[Counter] = &[
-    "ub_read_bw(GB/s)",
-    "ub_write_bw(GB/s)",
-    "l1_read_bw(GB/s)",
-    "l1_write_bw(GB/s)",
-    "l2_read_bw(GB/s)",
-    "l2_write_bw(GB/s)",
-    "main_mem_read_bw(GB/s)",
-    "main_mem_write_bw(GB/s)",
-];
-const L0_OF_CUBES: &[Counter] = &[
-    "l0a_read_bw(GB/s)",
-    "l0a_write_bw(GB/s)",
-    "l0b_read_bw(GB/s)",
-    "l0b_write_bw(GB/s)",
-    "l0c_read_bw_cube(GB/s)",
-    "l0c_write_bw_cube(GB/s)",
-];
-const L0_OF_VECTORS: &[Counter] = &["l0c_read_bw(GB/s)", "l0c_write_bw(GB/s)"];
-const L0_OF_BOTH: &[Counter] = &[
-    "l0a_read_bw(GB/s)",
-    "l0a_write_bw(GB/s)",
-    "l0b_read_bw(GB/s)",
-    "l0b_write_bw(GB/s)",
-    "l0c_read_bw(GB/s)",
-    "l0c_write_bw(GB/s)",
-    "l0c_read_bw_cube(GB/s)",
-    "l0c_write_bw_cube(GB/s)",
-];
-const UB_OF_CUBES: &[Counter] = &["ub_read_bw_scalar(GB/s)", "ub_write_bw_scalar(GB/s)"];
-const UB_OF_VECTORS: &[Counter] =
-    &["ub_read_bw_vector(GB/s)", "ub_write_bw_vector(GB/s)", "ub_read_bw_scalar(GB/s)", "ub_write_bw_scalar(GB/s)"];
-const CONFLICTS: &[Counter] = &["vec_bankgroup_cflt_ratio", "vec_bank_cflt_ratio", "vec_resc_cflt_ratio"];
-const L2: &[Counter] = &[
-    "write_cache_hit",
-    "write_cache_miss_allocate",
-    "r0_read_cache_hit",
-    "r0_read_cache_miss_allocate",
-    "r1_read_cache_hit",
-    "r1_read_cache_miss_allocate",
-];
-const ACCESS: &[Counter] = &[
-    "read_main_memory_datas(KB)",
-    "write_main_memory_datas(KB)",
-    "GM_to_L1_datas(KB)",
-    "L0C_to_L1_datas(KB)",
-    "L0C_to_GM_datas(KB)",
-    "GM_to_UB_datas(KB)",
-    "UB_to_GM_datas(KB)",
-];
+use crate::soc::Soc;
 
 impl Metrics {
-    /// The groups by CANN's names; the last two are short for them.
-    pub const NAMES: &'static [(&'static str, Metrics)] = &[
-        ("PipeUtilization", PipeUtilization),
-        ("ArithmeticUtilization", ArithmeticUtilization),
-        ("Memory", Memory),
-        ("MemoryL0", MemoryL0),
-        ("MemoryUB", MemoryUB),
-        ("ResourceConflictRatio", Metrics::ResourceConflictRatio),
-        ("L2Cache", L2Cache),
-        ("MemoryAccess", MemoryAccess),
-        ("L0", MemoryL0),
-        ("UB", MemoryUB),
-    ];
-
-    /// The group of this name.
-    pub fn from_name(name: &str) -> Option<Metrics> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, metrics)| *metrics)
-    }
-
-    /// Counters of cube cores and of vector cores, where these are separate.
-    const fn split(self) -> [&'static [Counter]; 2] {
-        match self {
-            PipeUtilization => [PIPES_OF_CUBES, PIPES_OF_VECTORS],
-            ArithmeticUtilization => [ARITHMETIC_OF_CUBES, ARITHMETIC_OF_VECTORS],
-            Memory => [MEMORY_OF_CUBES, MEMORY_OF_VECTORS],
-            MemoryL0 => [L0_OF_CUBES, L0_OF_VECTORS],
-            MemoryUB => [UB_OF_CUBES, UB_OF_VECTORS],
-            Metrics::ResourceConflictRatio => [&[], CONFLICTS],
-            L2Cache => [L2, L2],
-            MemoryAccess => [ACCESS, ACCESS],
-        }
-    }
-
-    /// Counters of cores that do both.
-    fn joined(self) -> Vec<Counter> {
-        match self {
-            PipeUtilization => PIPES_OF_BOTH.to_vec(),
-            Memory => MEMORY_OF_BOTH.to_vec(),
-            MemoryL0 => L0_OF_BOTH.to_vec(),
-            MemoryUB => UB_OF_VECTORS.to_vec(),
-            ArithmeticUtilization => [ARITHMETIC_OF_CUBES, ARITHMETIC_OF_VECTORS].concat(),
-            Metrics::ResourceConflictRatio => CONFLICTS.to_vec(),
-            L2Cache => L2.to_vec(),
-            MemoryAccess => ACCESS.to_vec(),
-        }
-    }
-
-    /// The columns of the group on this kind of part.
-    pub fn columns(self, arch: Arch) -> Vec<String> {
-        let mut columns = Vec::new();
-        if arch.is_split() {
-            for (core, counters) in ["aic", "aiv"].into_iter().zip(self.split()) {
-                let time = if core == "aic" { "aicore_time(us)" } else { "aiv_time(us)" };
-                columns.extend([time.to_owned(), format!("{core}_total_cycles")]);
-                columns.extend(counters.iter().map(|counter| format!("{core}_{counter}")));
-            }
-        } else {
-            columns.extend(["aicore_time(us)", "total_cycles"].map(str::to_owned));
-            columns.extend(self.joined().into_iter().map(str::to_owned));
-        }
-        if self == PipeUtilization {
-            columns.push("cube_utilization(%)".to_owned());
-        }
-        columns
-    }
-
     /// The values of these columns for a kernel.
     pub fn values(self, kernel: &Kernel, soc: &Soc) -> Vec<String> {
         let measured = Measured::of(kernel, soc);
-        let value = |side: Side, counter: Counter| -> String {
-            measured.as_ref().and_then(|measured| measured.value(side, counter)).unwrap_or_else(|| UNKNOWN.to_owned())
-        };
-        let frame = |side: Side, counters: &[Counter]| -> Vec<String> {
-            ["time", "cycles"].iter().chain(counters).map(|counter| value(side, counter)).collect()
+        let value = |side: Side, counter: &str| known(measured.as_ref().and_then(|it| it.value(side, counter)));
+        let frame = |side: Side, counters: &[String]| -> Vec<String> {
+            let counters = counters.iter().map(String::as_str);
+            ["time", "cycles"].into_iter().chain(counters).map(|counter| value(side, counter)).collect()
         };
         let mut values = if soc.arch.is_split() {
             let [cubes, vectors] = self.split();
-            [frame(Side::Cubes, cubes), frame(Side::Vectors, vectors)].concat()
+            [frame(Side::Cubes, &cubes), frame(Side::Vectors, &vectors)].concat()
         } else {
             frame(Side::Both, &self.joined())
         };
-        if self == PipeUtilization {
-            values.push(measured.map_or_else(|| UNKNOWN.to_owned(), |measured| measured.cube_utilization()));
+        if self == Metrics::PipeUtilization {
+            values.push(known(measured.map(|measured| measured.cube_utilization())));
         }
         values
     }
@@ -288,7 +86,7 @@ impl<'a> Measured<'a> {
     }
 
     /// The value of a counter; `None` where the model does not count it.
-    fn value(&self, side: Side, counter: Counter) -> Option<String> {
+    fn value(&self, side: Side, counter: &str) -> Option<String> {
         if !self.works(side) {
             return Some("0".to_owned());
         }
@@ -325,20 +123,9 @@ impl<'a> Measured<'a> {
             "vec" => pipes.vec,
             "mte3" => pipes.mte3?,
             "mac_fp16" | "mac_int8" if self.kernel.workload.cube().is_none() => 0.0,
-            "mac_fp16" => {
-                if self.cube_type()? == DataType::Float16 {
-                    pipes.mac
-                } else {
-                    0.0
-                }
-            }
-            "mac_int8" => {
-                if self.cube_type()? == DataType::Int8 {
-                    pipes.mac
-                } else {
-                    0.0
-                }
-            }
+            "mac_fp16" if self.cube_type()? == DataType::Float16 => pipes.mac,
+            "mac_int8" if self.cube_type()? == DataType::Int8 => pipes.mac,
+            "mac_fp16" | "mac_int8" => 0.0,
             _ => return None,
         })
     }

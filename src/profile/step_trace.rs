@@ -101,23 +101,16 @@ impl Iteration {
     }
 }
 
+/// Columns before those of the exchanges.
+const COLUMNS: &str = "\
+    Device_id,Iteration ID,FP Start(us),BP End(us),Iteration End(us),Iteration Time(us),FP to BP Time(us),\
+    Iteration Refresh(us),Data Aug Bound(us),Model ID";
+
 /// `step_trace.csv`.
 pub fn table(iterations: &[Iteration]) -> Table {
     let reduces = iterations.iter().map(|iteration| iteration.reduces.len()).max().unwrap_or(0);
-    let columns = [
-        "Device_id",
-        "Iteration ID",
-        "FP Start(us)",
-        "BP End(us)",
-        "Iteration End(us)",
-        "Iteration Time(us)",
-        "FP to BP Time(us)",
-        "Iteration Refresh(us)",
-        "Data Aug Bound(us)",
-        "Model ID",
-    ];
     let pairs = ["Reduce Start(us)", "Reduce Duration(us)"].repeat(reduces);
-    let mut table = Table::new(columns.into_iter().chain(pairs));
+    let mut table = Table::new(COLUMNS.split(',').chain(pairs));
     for iteration in iterations {
         let mut row = vec![
             DEVICE.to_owned(),
@@ -133,7 +126,7 @@ pub fn table(iterations: &[Iteration]) -> Table {
             iteration.model.to_string(),
         ];
         row.extend(iteration.reduces.iter().flat_map(|[start, end]| [moment(*start), us(end - start)]));
-        row.resize(columns.len() + 2 * reduces, UNKNOWN.to_owned());
+        row.resize(COLUMNS.split(',').count() + 2 * reduces, UNKNOWN.to_owned());
         table.push(row);
     }
     table

@@ -25,6 +25,11 @@ impl Table {
         Table { header: header.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
+    /// A table without rows, its columns as CSV has them.
+    pub fn with_header(header: &'static str) -> Table {
+        Table::new(header.split(','))
+    }
+
     /// Adds a row, which has a value for each column. What a name of the network would do to a terminal or a spreadsheet
     /// that shows it is written as an escape.
     pub fn push(&mut self, row: Vec<String>) {

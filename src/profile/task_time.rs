@@ -5,16 +5,9 @@ use super::table::{DEVICE, Table, UNKNOWN, known, moment, us};
 
 /// The table.
 pub fn table(run: &Run) -> Table {
-    let mut table = Table::new([
-        "Device_id",
-        "kernel_name",
-        "kernel_type",
-        "stream_id",
-        "task_id",
-        "task_time(us)",
-        "task_start(us)",
-        "task_stop(us)",
-    ]);
+    let mut table = Table::with_header(
+        "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)",
+    );
     for (at, task) in run.tasks.iter().enumerate() {
         let kernel = run.kernel(task);
         let name = if kernel.engine.computes() { &kernel.launched } else { UNKNOWN };
