@@ -6,6 +6,7 @@ use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::status::Result;
 use clap::builder::{Arg, ArgAction, Command};
 use clap::{ArgMatches, value_parser};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The word that may stand before the options of a tuning.
@@ -42,6 +43,41 @@ impl Subcommand {
     pub const fn new(arguments: fn() -> Command, run: fn(&ArgMatches, &Arc<Console>) -> Result<u8>) -> Subcommand {
         Subcommand { arguments, run: Run::Alone(run) }
     }
+}
+
+/// An option of a sub-command that takes a value.
+pub fn option(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).help(help)
+}
+
+/// An option of a sub-command that is there or not.
+pub fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}
+
+/// What a sub-command cannot do without, by its place.
+pub fn operand(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).value_name(value).required(true).help(help)
+}
+
+/// One or more of it.
+pub fn operands(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    operand(name, value, help).action(ArgAction::Append).num_args(1..)
+}
+
+/// The text that an option of a sub-command was given.
+pub fn given<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a str> {
+    matches.get_one::<String>(name).map(String::as_str)
+}
+
+/// The same of what must be there, or has a default.
+pub fn text<'a>(matches: &'a ArgMatches, name: &str) -> &'a str {
+    given(matches, name).unwrap_or_default()
+}
+
+/// The values that [`operands`] was given.
+pub fn paths(matches: &ArgMatches, name: &str) -> Vec<PathBuf> {
+    matches.get_many::<String>(name).into_iter().flatten().map(PathBuf::from).collect()
 }
 
 /// The value of an option; the values of one that is repeated, by semicolons.

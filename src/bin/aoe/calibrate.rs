@@ -1,18 +1,18 @@
 //! `aoe calibrate`: what real profiles teach the simulator.
 
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, given, operands, option, paths, text};
 use crate::cases;
 use crate::console::Console;
 use crate::exit_status::DONE;
+use crate::json;
 use crate::settings::Settings;
-use crate::streams::{Input, Output};
+use crate::streams::Output;
 use aoe::kernels::{calibrate, percent};
 use aoe::session::simulation;
 use aoe::sim::calibration::{Calibration, Group, Known, Learned, Types};
-use aoe::status::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use aoe::status::Result;
+use clap::{ArgMatches, Command};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// `aoe calibrate PROFILE...`.
@@ -31,20 +31,11 @@ fn arguments() -> Command {
              2 a wrong command line or option.",
         )
         .arg(
-            Arg::new("profiles")
-                .value_name("PROFILE")
-                .required(true)
-                .action(ArgAction::Append)
-                .num_args(1..)
-                .help("Profiles of one part"),
+            operands("profiles", "PROFILE", "Profiles of one part"),
         )
-        .arg(Arg::new("cann_version").long("cann_version").value_name("TEXT").help("CANN's version, for the file to tell"))
+        .arg(option("cann_version", "TEXT", "CANN's version, for the file to tell"))
         .arg(
-            Arg::new("output")
-                .long("output")
-                .value_name("FILE")
-                .default_value("-")
-                .help("Where the calibration goes; - is standard output"),
+            option("output", "FILE", "Where the calibration goes; - is standard output").default_value("-"),
         )
         .args(cases::soc())
 }
@@ -54,20 +45,9 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     if note.is_some() {
         console.notice("WARNING", &format!("soc_version is not given: {} is taken", soc.name));
     }
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let profiles: Vec<PathBuf> =
-        matches.get_many::<String>("profiles").unwrap_or_default().map(PathBuf::from).collect();
-    let calibration = calibrate(&profiles, &soc, text("cann_version"))?;
+    let calibration = calibrate(&paths(matches, "profiles"), &soc, given(matches, "cann_version"))?;
     tell(&calibration, console);
-    let written = serde_json::to_string_pretty(&calibration)
-        .map_err(|e| Error::Internal { place: "calibrate".into(), message: e.to_string() })?;
-    let mut output = Output::open(text("output").unwrap_or("-"), &Input::none())?;
-    match writeln!(output.writer(), "{written}") {
-        Ok(()) => output.finish(),
-        // A reader that closed the pipe has what it wanted.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(output.error(&error)),
-    }
+    Output::write(text(matches, "output"), &json::indented(&calibration)?)
 }
 
 /// The verdict, class by class, beside the file.

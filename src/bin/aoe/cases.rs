@@ -1,6 +1,6 @@
 //! Commands that answer cases, one JSON object a line: their arguments, streams and exit status.
 
-use crate::arguments;
+use crate::arguments::{self, option, text};
 use crate::console::Console;
 use crate::streams::{Input, Output};
 use aoe::cases::{Count, Parts};
@@ -12,13 +12,10 @@ use std::sync::Arc;
 
 /// `--input` and `--output`.
 pub fn streams() -> [Arg; 2] {
-    let file = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("FILE").default_value("-").help(help)
-    };
-    [
-        file("input", "Cases; - is standard input"),
-        file("output", "Answers; - is standard output. A file is replaced when all answers are there"),
-    ]
+    let input = option("input", "FILE", "Cases; - is standard input");
+    let output =
+        option("output", "FILE", "Answers; - is standard output. A file is replaced when all answers are there");
+    [input, output].map(|stream| stream.default_value("-"))
 }
 
 /// The options that say which part counts.
@@ -34,9 +31,8 @@ pub fn answer(
     done: &str,
     run: impl FnOnce(&mut dyn BufRead, &mut dyn Write, &mut Parts) -> io::Result<Count>,
 ) -> Result<()> {
-    let text = |name: &str| matches.get_one::<String>(name).map_or("-", String::as_str);
-    let mut input = Input::open(text("input"))?;
-    let mut output = Output::open(text("output"), &input)?;
+    let mut input = Input::open(text(matches, "input"))?;
+    let mut output = Output::open(text(matches, "output"), &input)?;
     let mut read_failed = false;
     let mut reader = Noting { reader: input.reader(), failed: &mut read_failed };
     let outcome = run(&mut reader, output.writer(), &mut parts);

@@ -1,17 +1,17 @@
 //! `aoe device check`: an acceptance test of this machine's device.
 
-use crate::arguments::{self, Subcommand};
+use crate::arguments::{self, Subcommand, given, option};
 use crate::console::Console;
 use crate::exit_status::{DONE, FAILED};
 use crate::interrupt::Interrupt;
+use crate::json;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::backend::ascend::{CheckReport, Step, Verdict};
 use aoe::session::device_check;
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe device check`.
 pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
@@ -36,7 +36,7 @@ fn arguments() -> Command {
                      Exit status: 0 all passed, 1 a step failed or was not possible, 2 a wrong command line or option,\n\
                      130 interrupted: the file has the steps that were done, and `finished` is false.",
                 )
-                .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report there as JSON"))
+                .arg(option("output", "FILE", "Write the report there as JSON"))
                 .args(device_check::options().map(|spec| arguments::argument(spec).help_heading("Device"))),
         )
 }
@@ -50,22 +50,16 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
 
 fn check(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let settings = Settings::given(matches, device_check::options())?;
-    let output = matches.get_one::<String>("output");
     // Ten minutes are not to be spent before a path that cannot be written is found out.
-    let output = output.map(|path| Output::open_attended(path, &Input::none())).transpose()?;
-    let cancel = Arc::new(AtomicBool::new(false));
+    let output = given(matches, "output").map(|path| Output::open_attended(path, &Input::none())).transpose()?;
     let means = if output.is_some() { "writing what was tried so far" } else { "ending the check" };
-    let interrupt = Interrupt::listen_to(means, console)?;
-    let stop = Arc::clone(&cancel);
-    interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+    let (interrupt, cancel) = Interrupt::flag(means, console)?;
     let report = device_check::check(settings.options(), cancel, &mut |step| show(step, console))?;
     interrupt.on_arrival(None);
     let broken_off = if report.finished { "" } else { ", broken off" };
     console.line(&format!("{}: {}{broken_off}", report.verdict.text(), sums(&report)));
     if let Some(mut output) = output {
-        let json = serde_json::to_string_pretty(&report)
-            .map_err(|e| Error::Internal { place: "aoe device check".to_owned(), message: e.to_string() })?;
-        output.writer().write_all(format!("{json}\n").as_bytes()).map_err(|e| output.error(&e))?;
+        output.writer().write_all(json::indented(&report)?.as_bytes()).map_err(|e| output.error(&e))?;
         output.finish()?;
     }
     if !report.finished {

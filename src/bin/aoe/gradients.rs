@@ -1,7 +1,7 @@
 //! The text after gradient tuning: the splits beside each other, the list for hccl, and how it scales.
 
 use crate::labels::labelled;
-use crate::table::{Align, table};
+use crate::table::table;
 use aoe::report::model::{Gradients, ScaleUs, SetSplit, SplitUs, Status};
 
 /// The lists for hccl's interface, which takes one for each group. Two types in one group have no list of their own
@@ -98,9 +98,7 @@ fn splits(gradients: &Gradients<'_>) -> Vec<String> {
         let place = rows.len().saturating_sub(1);
         rows.insert(place, row("best of equal ones", equal.segments, equal.end_us, equal.trailing_us));
     }
-    let columns =
-        [("Split", Align::Left), ("segments", Align::Right), ("trailing ms", Align::Right), ("step ms", Align::Right)];
-    table(columns, &rows)
+    table(["Split", "segments", "trailing ms", "step ms"], "lrrr", &rows)
 }
 
 /// The same gradients on other numbers of devices.
@@ -116,16 +114,11 @@ fn scales(gradients: &Gradients<'_>) -> Vec<String> {
             ms(scale.after_us),
         ]
     };
-    let columns = [
-        ("Devices", Align::Right),
-        ("nodes", Align::Right),
-        ("segments", Align::Right),
-        ("trailing before", Align::Right),
-        ("after", Align::Right),
-        ("step before", Align::Right),
-        ("after ms", Align::Right),
-    ];
-    table(columns, &gradients.scaling.iter().map(row).collect::<Vec<_>>())
+    table(
+        ["Devices", "nodes", "segments", "trailing before", "after", "step before", "after ms"],
+        "rrrrrrr",
+        &gradients.scaling.iter().map(row).collect::<Vec<_>>(),
+    )
 }
 
 fn ms(us: f64) -> String {

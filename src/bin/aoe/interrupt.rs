@@ -46,12 +46,11 @@ struct Work {
 }
 
 impl Interrupt {
-    /// Begins to listen; what was found is saved. Fails when the system gives no thread or pipe for it.
-    pub fn listen(console: &Arc<Console>) -> Result<Arc<Interrupt>> {
-        Interrupt::listen_to("saving what was found", console)
-    }
+    /// What an interrupt of a tuning means.
+    pub const SAVES: &'static str = "saving what was found";
 
-    /// [`Interrupt::listen`] where an interrupt means something else, which the user is told in these words.
+    /// Begins to listen; the user is told in these words what an interrupt means. Fails when the system gives no thread or
+    /// pipe for it.
     pub fn listen_to(means: &'static str, console: &Arc<Console>) -> Result<Arc<Interrupt>> {
         let interrupt = Arc::new(Interrupt { means, ..Interrupt::default() });
         let failed = |error: std::io::Error| Error::Tuning { reason: format!("cannot listen for signals: {error}") };
@@ -60,6 +59,15 @@ impl Interrupt {
         let listen = move || signals.forever().for_each(|signal| listener.arrived(signal, &console));
         std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
         Ok(interrupt)
+    }
+
+    /// [`Interrupt::listen_to`] with a flag that is set to have the work stop.
+    pub fn flag(means: &'static str, console: &Arc<Console>) -> Result<(Arc<Interrupt>, Arc<AtomicBool>)> {
+        let interrupt = Interrupt::listen_to(means, console)?;
+        let cancel = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&cancel);
+        interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+        Ok((interrupt, cancel))
     }
 
     fn arrived(&self, signal: i32, console: &Console) {

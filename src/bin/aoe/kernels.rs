@@ -1,11 +1,11 @@
 //! `aoe kernels`: what CANN would launch for a model, alone or beside a real profile.
 
-use crate::arguments::{self, Subcommand};
+use crate::arguments::{self, Subcommand, flag, given, operand, option, text};
 use crate::console::{self, Console};
 use crate::exit_status::DONE;
 use crate::settings::Settings;
-use crate::streams::{Input, Output};
-use crate::table::{Align, middle_cut, table};
+use crate::streams::Output;
+use crate::table::{middle_cut, table};
 use aoe::kernels::{Alike, Comparison, Listing, Measured, Row, Unknown};
 use aoe::session::{
     self,
@@ -13,7 +13,7 @@ use aoe::session::{
 };
 use aoe::spelling::printable;
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,10 +28,6 @@ const SHAPES: usize = 44;
 const UNKNOWN: usize = 5;
 
 fn arguments() -> Command {
-    let file = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("kernels")
         .about("List the kernels that CANN would launch for a model, alone or beside a real profile")
         .override_usage("aoe kernels MODEL [--soc_version=NAME|FILE] [--against=PROFILE] [--json|--cases] [--output=FILE]")
@@ -41,9 +37,9 @@ fn arguments() -> Command {
              Exit status: 0 listed, whether or not a profile agrees, 1 reading or writing failed or the model cannot run,\n\
              2 a wrong command line or option.",
         )
-        .arg(Arg::new("model").value_name("MODEL").required(true).help("The model file"))
-        .arg(file("against", "PROFILE", "Hold the kernels beside those of a real run"))
-        .arg(file("output", "FILE", "Where it goes; - is standard output").default_value("-"))
+        .arg(operand("model", "MODEL", "The model file"))
+        .arg(option("against", "PROFILE", "Hold the kernels beside those of a real run"))
+        .arg(option("output", "FILE", "Where it goes; - is standard output").default_value("-"))
         .arg(flag("json", "Write JSON: every launch in order, and alike ones together"))
         .arg(flag("cases", "Write each distinct kernel as a case of aoe simulate").conflicts_with_all(["json", "against"]))
         .args(kernels::options().map(arguments::argument))
@@ -52,10 +48,9 @@ fn arguments() -> Command {
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     session::logging::set_sink(Some(console::log_sink(console)));
     let settings = Settings::given(matches, kernels::options())?;
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     // A profile that cannot be read is told of before the model is.
-    let measured = text("against").map(|path| Measured::read(Path::new(path))).transpose()?;
-    let model = Path::new(text("model").unwrap_or_default());
+    let measured = given(matches, "against").map(|path| Measured::read(Path::new(path))).transpose()?;
+    let model = Path::new(text(matches, "model"));
     let in_model = |error: Error| if error.is_about_model() { error.in_model(model) } else { error };
     let launched = Launched::of(model, settings.options()).map_err(in_model)?;
     let written = if matches.get_flag("cases") {
@@ -69,14 +64,8 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
             comparison.map_or_else(|| listed(&listing), |comparison| compared(&listing, &comparison))
         }
     };
-    let mut output = Output::open(text("output").unwrap_or("-"), &Input::none())?;
-    let wrote = written.iter().try_for_each(|line| writeln!(output.writer(), "{line}"));
-    match wrote {
-        Ok(()) => output.finish(),
-        // A reader that closed the pipe has what it wanted.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(output.error(&error)),
-    }
+    let text = written.iter().map(|line| format!("{line}\n")).collect::<String>();
+    Output::write(given(matches, "output").unwrap_or("-"), &text)
 }
 
 fn us(us: f64) -> String {
@@ -118,18 +107,7 @@ fn listed(listing: &Listing) -> Vec<String> {
         ]
     };
     let rows: Vec<_> = groups.iter().map(row).collect();
-    let (left, right) = (Align::Left, Align::Right);
-    let columns = [
-        ("count", right),
-        ("type", left),
-        ("reads", left),
-        ("writes", left),
-        ("dtype", left),
-        ("format", left),
-        ("us", right),
-        ("sum", right),
-    ];
-    lines.extend(table(columns, &rows));
+    lines.extend(table(["count", "type", "reads", "writes", "dtype", "format", "us", "sum"], "rlllllrr", &rows));
     lines
 }
 
@@ -178,18 +156,11 @@ fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
         [middle_cut(op_type, 40), expected, found, us(time[0]), us(time[1]), ratio, blocks, verdict.to_owned()]
     };
     let rows: Vec<_> = types.iter().map(row).collect();
-    let (left, right) = (Align::Left, Align::Right);
-    let columns = [
-        ("type", left),
-        ("expected", right),
-        ("found", right),
-        ("predicted us", right),
-        ("measured us", right),
-        ("ratio", right),
-        ("same blocks", right),
-        ("", left),
-    ];
-    lines.extend(table(columns, &rows));
+    lines.extend(table(
+        ["type", "expected", "found", "predicted us", "measured us", "ratio", "same blocks", ""],
+        "lrrrrrrl",
+        &rows,
+    ));
     lines
 }
 

@@ -40,6 +40,7 @@ mod gains;
 mod gradients;
 mod help;
 mod interrupt;
+mod json;
 mod kernels;
 mod labels;
 mod llm;

@@ -1,13 +1,13 @@
 //! `aoe model`: graphs of GE looked at.
 
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, flag, given, operands, option};
 use crate::console::Console;
 use crate::exit_status::{DONE, FAILED, MISUSED};
 use aoe::frontend::Framework;
 use aoe::frontend::check::{Finding, Judgement, Rule, judge_file};
 use aoe::spelling::printable;
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -32,9 +32,9 @@ fn arguments() -> Command {
 fn check_arguments() -> Command {
     Command::new("check")
         .about("Judge graphs of GE (.air, dumps) by the interfaces of their operators, their constants and their shapes")
-        .arg(Arg::new("file").value_name("FILE").required(true).action(ArgAction::Append).num_args(1..).help("Graphs of GE"))
-        .arg(Arg::new("framework").long("framework").value_name("1").help("Read the files as GE's (1), whatever their names"))
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write a JSON line for each finding and one for each file"))
+        .arg(operands("file", "FILE", "Graphs of GE"))
+        .arg(option("framework", "1", "Read the files as GE's (1), whatever their names"))
+        .arg(flag("json", "Write a JSON line for each finding and one for each file"))
         .after_help(
             "Rules: graph, operator, input, output, attribute, value, shape; type, which is only remarked on.\n\
              More: docs/models.md.\n\
@@ -47,7 +47,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let Some(("check", matches)) = matches.subcommand() else {
         return Err(Error::CommandLine { reason: "`aoe model` needs a command: check".to_owned() });
     };
-    let framework = match matches.get_one::<String>("framework") {
+    let framework = match given(matches, "framework") {
         None => None,
         Some(number) => Some(Framework::from_number(number).ok_or_else(|| {
             Error::option("framework", format!("there is no framework `{number}`; graphs of GE are 1"))

@@ -1,11 +1,12 @@
 //! `aoe soc`: the SoCs that can be tuned for.
 
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, flag, given};
 use crate::console::Console;
 use crate::exit_status::DONE;
-use crate::table::{Align, table};
+use crate::json;
+use crate::table::table;
 use aoe::soc::Soc;
-use aoe::status::{Error, Result};
+use aoe::status::Result;
 use clap::{Arg, ArgMatches, Command};
 use std::sync::Arc;
 
@@ -15,14 +16,7 @@ pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| ru
 fn arguments() -> Command {
     Command::new("soc")
         .about("List the SoCs to tune for, or show one as the JSON that --soc_version reads")
-        .arg(
-            Arg::new("sources")
-                .long("sources")
-                .num_args(0)
-                .action(clap::ArgAction::SetTrue)
-                .requires("name")
-                .help("Show where each value of the SoC comes from, as a table"),
-        )
+        .arg(flag("sources", "Show where each value of the SoC comes from, as a table").requires("name"))
         .arg(
             Arg::new("name")
                 .value_name("NAME")
@@ -31,7 +25,7 @@ fn arguments() -> Command {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
-    match matches.get_one::<String>("name") {
+    match given(matches, "name") {
         Some(name) if matches.get_flag("sources") => sources(&Soc::named(name)?, console),
         Some(name) => show(&Soc::named(name)?, console),
         None => list(console),
@@ -62,28 +56,20 @@ fn list(console: &Console) -> Result<()> {
 
 /// One line for each value: what it is, how it is known, from where.
 fn sources(soc: &Soc, console: &Console) -> Result<()> {
-    let serde_json::Value::Object(fields) = to_json(soc)? else { return Ok(()) };
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(soc) else { return Ok(()) };
     let row = |(field, value): (&String, &serde_json::Value)| {
         let (origin, text) = soc.source(field).map_or(("", ""), |(origin, text)| (origin.name(), text));
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         [field.clone(), value, origin.to_owned(), text.to_owned()]
     };
     let rows: Vec<_> = fields.iter().map(row).collect();
-    let columns = [("field", Align::Left), ("value", Align::Right), ("known", Align::Left), ("source", Align::Left)];
-    for line in table(columns, &rows) {
+    for line in table(["field", "value", "known", "source"], "lrll", &rows) {
         console.line(&line);
     }
     Ok(())
 }
 
-fn to_json(soc: &Soc) -> Result<serde_json::Value> {
-    serde_json::to_value(soc)
-        .map_err(|error| Error::Internal { place: "aoe soc".to_owned(), message: error.to_string() })
-}
-
 fn show(soc: &Soc, console: &Console) -> Result<()> {
-    let json = serde_json::to_string_pretty(soc)
-        .map_err(|error| Error::Internal { place: "aoe soc".to_owned(), message: error.to_string() })?;
-    console.text(&format!("{json}\n"));
+    console.text(&json::indented(soc)?);
     Ok(())
 }

@@ -71,6 +71,17 @@ impl Output {
         Output::opened(path, input, |make| Unfinished::listen()?.create(make))
     }
 
+    /// Writes all of a text to a file, pipe or device; `-` is standard output. A reader that closed the pipe has what it
+    /// wanted.
+    pub fn write(path: &str, text: &str) -> Result<()> {
+        let mut output = Output::open(path, &Input::none())?;
+        match output.writer().write_all(text.as_bytes()) {
+            Ok(()) => output.finish(),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(output.error(&error)),
+        }
+    }
+
     /// [`Output::open`] for commands that handle signals and end by themselves.
     pub fn open_attended(path: &str, input: &Input) -> Result<Output> {
         Output::opened(path, input, |make| make(&mut None))

@@ -3,38 +3,28 @@
 use crate::console::printable;
 use console::measure_text_width;
 
-/// On which side a column's cells stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-}
-
-/// The lines of a table, its titles first; none where there are no rows.
-pub fn table<const N: usize>(columns: [(&str, Align); N], rows: &[[String; N]]) -> Vec<String> {
+/// The lines of a table, its titles first; none where there are no rows. `sides` has a letter for each column: `l` where
+/// its cells stand on the left, as words do, `r` where they stand on the right, as numbers do.
+pub fn table<const N: usize>(titles: [&str; N], sides: &str, rows: &[[String; N]]) -> Vec<String> {
+    debug_assert_eq!(sides.len(), N, "{titles:?}");
     if rows.is_empty() {
         return Vec::new();
     }
-    let titles = columns.map(|(title, _)| title.to_owned());
+    let titles = titles.map(str::to_owned);
     let mut widths = widths(rows);
     for (width, title) in widths.iter_mut().zip(&titles) {
         *width = measure_text_width(title).max(*width);
     }
     let line = |row: &[String; N]| {
-        let cells = row.iter().zip(columns).zip(widths).map(|((cell, (_, align)), width)| pad(cell, align, width));
+        let cells = row.iter().zip(sides.chars()).zip(widths).map(|((cell, side), width)| pad(cell, side, width));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     std::iter::once(&titles).chain(rows).map(line).collect()
 }
 
-fn pad(cell: &str, align: Align, width: usize) -> String {
+fn pad(cell: &str, side: char, width: usize) -> String {
     let blanks = " ".repeat(width.saturating_sub(measure_text_width(cell)));
-    match align {
-        Align::Left => format!("{cell}{blanks}"),
-        Align::Right => format!("{blanks}{cell}"),
-    }
+    if side == 'r' { format!("{blanks}{cell}") } else { format!("{cell}{blanks}") }
 }
 
 /// A number with so many digits behind the point; what rounds to nothing has no sign.
@@ -87,7 +77,7 @@ mod tests {
     #[test]
     fn columns_line_up_whatever_the_letters() {
         let rows = [["conv".to_owned(), "1.5".to_owned()], ["卷积层".to_owned(), "1234.5".to_owned()]];
-        let lines = table([("name", Align::Left), ("us", Align::Right)], &rows);
+        let lines = table(["name", "us"], "lr", &rows);
         assert_eq!(lines, ["name        us", "conv       1.5", "卷积层  1234.5"]);
     }
 
@@ -115,6 +105,6 @@ mod tests {
 
     #[test]
     fn a_table_without_rows_has_no_titles_either() {
-        assert!(table([("name", Align::Left)], &[]).is_empty());
+        assert!(table(["name"], "l", &[]).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! `aoe tiling`: cases in, CANN's default tilings out.
 
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, flag};
 use crate::cases;
 use crate::console::Console;
 use crate::exit_status::DONE;
@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use aoe::defaults::Form;
 use aoe::session::simulation;
 use aoe::status::Result;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe tiling`.
@@ -28,10 +28,7 @@ fn arguments() -> Command {
         )
         .args(cases::streams())
         .arg(
-            Arg::new("explain")
-                .long("explain")
-                .action(ArgAction::SetTrue)
-                .help("Write which rules decided, in words, not answers"),
+            flag("explain", "Write which rules decided, in words, not answers"),
         )
         .args(cases::soc())
 }

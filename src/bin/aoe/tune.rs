@@ -8,7 +8,7 @@ use crate::progress::Meter;
 use crate::settings::Settings;
 use crate::shard;
 use crate::summary::Summary;
-use crate::table::{Align, table};
+use crate::table::table;
 use aoe::frontend::{self, Framework};
 use aoe::graph::Graph;
 use aoe::output_file::directory_of;
@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     }
     shard::check(settings)?;
     let models = Models::of(settings)?;
-    let interrupt = Interrupt::listen(console)?;
+    let interrupt = Interrupt::listen_to(Interrupt::SAVES, console)?;
     session::logging::set_sink(Some(console::log_sink(console)));
     // CANN's command line wants a job type; without one there is no reason to leave a job out.
     let default = if models == Models::Recording { "4" } else { "1,2" };
@@ -256,14 +256,8 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
             format!("{}{state}", name.to_string_lossy()),
         ]
     };
-    let columns = [
-        ("model", Align::Left),
-        ("before", Align::Right),
-        ("after", Align::Right),
-        ("gain", Align::Right),
-        ("result", Align::Left),
-    ];
-    let mut lines = table(columns, &tuned.iter().map(row).collect::<Vec<_>>());
+    let mut lines =
+        table(["model", "before", "after", "gain", "result"], "lrrrl", &tuned.iter().map(row).collect::<Vec<_>>());
     // One environment gives all of them one place.
     if let Some(one) = tuned.first() {
         lines.push(String::new());

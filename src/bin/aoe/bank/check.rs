@@ -1,16 +1,17 @@
 //! `aoe bank check`: whether CANN will find records for a model.
 
-use super::common::{FOUND, json_argument, json_line, text};
-use crate::arguments::{self, Subcommand};
+use super::common::{FOUND, json_argument};
+use crate::arguments::{self, Subcommand, given, operand, option, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
+use crate::json;
 use crate::settings::Settings;
-use crate::table::{Align, middle_cut, table};
+use crate::table::{middle_cut, table};
 use aoe::report::time;
 use aoe::session::bank_check::{Asked, BankCheck, Found, check};
 use aoe::session::kernels::{self, Launched};
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,12 +24,9 @@ const NAME: usize = 40;
 fn arguments() -> Command {
     Command::new("check")
         .about("Say for each operator of a model whether CANN finds a record for it, and why not")
-        .arg(Arg::new("model").value_name("MODEL").required(true).help("The model file"))
+        .arg(operand("model", "MODEL", "The model file"))
         .arg(
-            Arg::new("bank")
-                .long("bank")
-                .value_name("DIR")
-                .help("Bank root as TUNE_BANK_PATH names one, or a results folder (default: where CANN's compiler looks)"),
+            option("bank", "DIR", "Bank root as TUNE_BANK_PATH names one, or a results folder (default: where CANN's compiler looks)"),
         )
         .arg(json_argument().help("Write a JSON line for each operator and one for the model"))
         .args(kernels::options().map(arguments::argument))
@@ -44,16 +42,16 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let model = Path::new(text(matches, "model"));
     let in_model = |error: Error| if error.is_about_model() { error.in_model(model) } else { error };
     let launched = Launched::of(model, settings.options()).map_err(in_model)?;
-    let root = matches.get_one::<String>("bank").map(Path::new);
+    let root = given(matches, "bank").map(Path::new);
     let found = check(&launched, root).map_err(in_model)?;
     for warning in &found.warnings {
         console.notice("WARNING", warning);
     }
     if matches.get_flag("json") {
         for asked in &found.kernels {
-            console.text(&json_line(asked)?);
+            console.text(&json::line(asked)?);
         }
-        console.text(&json_line(&Total::of(&found))?);
+        console.text(&json::line(&Total::of(&found))?);
     } else {
         print(&found, console);
     }
@@ -100,14 +98,8 @@ fn print(found: &BankCheck, console: &Console) {
         let count = if asked.count > 1 { format!(" (x{})", asked.count) } else { String::new() };
         [middle_cut(&asked.name, NAME) + &count, asked.op_type.clone(), time(asked.us), word.to_owned(), why]
     };
-    let columns = [
-        ("operator", Align::Left),
-        ("type", Align::Left),
-        ("time", Align::Right),
-        ("", Align::Left),
-        ("", Align::Left),
-    ];
-    for line in table(columns, &found.kernels.iter().map(row).collect::<Vec<_>>()) {
+    for line in table(["operator", "type", "time", "", ""], "llrll", &found.kernels.iter().map(row).collect::<Vec<_>>())
+    {
         console.line(&line);
     }
 }

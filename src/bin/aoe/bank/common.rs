@@ -1,14 +1,13 @@
 //! What the commands of `aoe bank` share.
 
-use crate::arguments;
+use crate::arguments::{self, flag};
 use crate::settings::Settings;
 use aoe::bank::FileName;
 use aoe::bank::inspect::{Kind, Source, files};
 use aoe::session::simulation;
 use aoe::soc::Soc;
-use aoe::status::{Error, Result};
+use aoe::status::Result;
 use clap::{Arg, ArgMatches};
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Exit status when something was found: a bad line, a difference, a record left behind.
@@ -36,7 +35,7 @@ pub fn banks(path: &Path) -> Result<Vec<PathBuf>> {
 
 /// The option that asks for JSON lines in place of a text.
 pub fn json_argument() -> Arg {
-    Arg::new("json").long("json").num_args(0).action(clap::ArgAction::SetTrue).help("Write JSON lines")
+    flag("json", "Write JSON lines")
 }
 
 /// The options that name a SoC.
@@ -55,16 +54,4 @@ pub fn soc_arguments() -> impl Iterator<Item = Arg> {
 pub fn soc(matches: &ArgMatches) -> Result<Option<Soc>> {
     let settings = Settings::given(matches, simulation::options())?;
     Ok(simulation::parts(settings.options())?.fixed().cloned())
-}
-
-/// An argument that must be there.
-pub fn text<'a>(matches: &'a ArgMatches, name: &str) -> &'a str {
-    matches.get_one::<String>(name).map_or("", String::as_str)
-}
-
-/// A value as a line of JSON, with its line feed.
-pub fn json_line(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value)
-        .map(|line| line + "\n")
-        .map_err(|e| Error::Internal { place: "aoe bank".to_owned(), message: e.to_string() })
 }

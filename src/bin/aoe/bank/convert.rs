@@ -1,18 +1,19 @@
 //! `aoe bank export` and `aoe bank import`: records from one form to another.
 
-use super::common::{FOUND, json_argument, json_line, soc, soc_arguments, text};
+use super::common::{FOUND, json_argument, soc, soc_arguments};
 use super::merge;
 use super::verify::ranges;
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, operands, option, paths, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
+use crate::json;
 use crate::streams::{Input, Output};
 use aoe::bank::inspect::{Export, Left, Socs, Source, Target, import};
 use aoe::status::Result;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe bank export`.
@@ -24,12 +25,7 @@ pub const IMPORT: Subcommand = Subcommand::new(import_arguments, run_import);
 const TOLD: usize = 100;
 
 fn files() -> Arg {
-    Arg::new("file")
-        .value_name("FILE")
-        .required(true)
-        .num_args(1..)
-        .action(ArgAction::Append)
-        .help("Bank files of any form")
+    operands("file", "FILE", "Bank files of any form")
 }
 
 fn export_arguments() -> Command {
@@ -37,19 +33,10 @@ fn export_arguments() -> Command {
         .about("Write the records of bank files in another form")
         .arg(files())
         .arg(
-            Arg::new("to")
-                .long("to")
-                .value_name("FORM")
-                .required(true)
-                .value_parser(Target::NAMES.map(|(name, _)| name))
-                .help("runtime (CANN's), unified (CANN's before), or canonical (ours, JSON lines)"),
+            option("to", "FORM", "runtime (CANN's), unified (CANN's before), or canonical (ours, JSON lines)").required(true).value_parser(Target::NAMES.map(|(name, _)| name)),
         )
         .arg(
-            Arg::new("output")
-                .long("output")
-                .value_name("FILE")
-                .default_value("-")
-                .help("Where it goes; - is standard output. A file is replaced when all is there"),
+            option("output", "FILE", "Where it goes; - is standard output. A file is replaced when all is there").default_value("-"),
         )
         .args(soc_arguments())
         .after_help(
@@ -63,9 +50,7 @@ fn import_arguments() -> Command {
     Command::new("import")
         .about("Take the records of bank files of any form into a bank")
         .arg(files())
-        .arg(Arg::new("into").long("into").value_name("DST").required(true).help(
-            "Bank directory, or file whose name says its form (..._runtime_kb.json, ..._aoe_kb.json, else unified)",
-        ))
+        .arg(option("into", "DST", "Bank directory, or file whose name says its form (..._runtime_kb.json, ..._aoe_kb.json, else unified)").required(true))
         .args(merge::options())
         .arg(json_argument())
         .args(soc_arguments())
@@ -106,19 +91,16 @@ struct SummaryOut {
 }
 
 fn run_import(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let paths = |name: &str| -> Vec<PathBuf> {
-        matches.get_many::<String>(name).into_iter().flatten().map(PathBuf::from).collect()
-    };
     let mut socs = Socs::new(soc(matches)?);
     let (into, rehearse) = (Path::new(text(matches, "into")), matches.get_flag("dry-run"));
     let temporary = std::env::temp_dir();
-    let done = import(&paths("file"), into, &paths("built_in"), &mut socs, &temporary, rehearse)?;
+    let done = import(&paths(matches, "file"), into, &paths(matches, "built_in"), &mut socs, &temporary, rehearse)?;
     let left_out = done.left.iter().filter(|left| left.left_out.is_some()).count();
     if matches.get_flag("json") {
         for left in &done.left {
-            console.text(&json_line(left)?);
+            console.text(&json::line(left)?);
         }
-        console.text(&json_line(&SummaryOut { offered: done.count, left_out, lines_without_record: done.bad })?);
+        console.text(&json::line(&SummaryOut { offered: done.count, left_out, lines_without_record: done.bad })?);
     } else {
         tell(&done.left, done.bad, console);
         console.line(&format!("{} records offered, {}", done.count, counts(&done.left)));

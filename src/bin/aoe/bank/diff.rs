@@ -1,12 +1,13 @@
 //! `aoe bank diff`: what two banks do not share.
 
-use super::common::{FOUND, banks, json_argument, json_line, text};
-use crate::arguments::Subcommand;
+use super::common::{FOUND, banks, json_argument};
+use crate::arguments::{Subcommand, operand, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
+use crate::json;
 use aoe::bank::inspect::{Change, Difference, Source, diff, items};
 use aoe::status::Result;
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,11 +18,10 @@ use std::sync::Arc;
 pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
-    let file = |name: &'static str, help: &'static str| Arg::new(name).value_name(name).required(true).help(help);
     Command::new("diff")
         .about("Compare two banks of one form, or two directories of banks: records in one only, and the fields that differ")
-        .arg(file("A", "First bank file or directory"))
-        .arg(file("B", "Second one"))
+        .arg(operand("A", "A", "First bank file or directory"))
+        .arg(operand("B", "B", "Second one"))
         .arg(json_argument())
         .after_help(
             "A line begins with < for a record of A only, > for one of B only, ! for one that differs.\n\
@@ -108,7 +108,7 @@ fn lone(path: &Path, difference: &'static str, json: bool, console: &Console) ->
 
 fn tell(out: &Out<'_>, json: bool, console: &Console) -> Result<()> {
     if json {
-        console.text(&json_line(out)?);
+        console.text(&json::line(out)?);
     } else {
         console.line(&out.text());
     }

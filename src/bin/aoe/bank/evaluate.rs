@@ -1,32 +1,29 @@
 //! `aoe bank evaluate`: recorded tilings priced beside CANN's and ours.
 
-use super::common::{json_argument, json_line, soc, soc_arguments, text};
-use crate::arguments::{Subcommand, algorithm, search_arguments};
+use super::common::{json_argument, soc, soc_arguments};
+use crate::arguments::{Subcommand, algorithm, operand, option, search_arguments, text};
 use crate::console::{Console, printable};
 use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
-use crate::table::{Align, table};
+use crate::json;
+use crate::table::table;
 use aoe::bank::inspect::{Socs, Source, items};
 use aoe::status::{Error, Result};
 use aoe::tune::evaluate::{Evaluation, Recorded, Settings, Summary, evaluate};
 use aoe::workload::Schedule;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, value_parser};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe bank evaluate`.
 pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
     Command::new("evaluate")
         .about("Price each record's tiling on the simulator, beside CANN's default and the best of a search")
-        .arg(Arg::new("file").value_name("FILE").required(true).help("Operator bank file"))
+        .arg(operand("file", "FILE", "Operator bank file"))
         .arg(json_argument())
         .arg(option("limit", "NUMBER", "Most records to price").value_parser(value_parser!(u64)))
         .arg(
@@ -97,10 +94,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         algorithm: algorithm(matches),
         parallel: matches.get_one::<u16>("parallel").map_or(cores, |&count| count.into()),
     };
-    let cancel = Arc::new(AtomicBool::new(false));
-    let interrupt = Interrupt::listen_to("printing what was judged so far", console)?;
-    let flag = Arc::clone(&cancel);
-    interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
+    let (interrupt, cancel) = Interrupt::flag("printing what was judged so far", console)?;
     let records: Vec<_> = cases.iter().filter_map(|case| case.record.as_ref().ok().cloned()).collect();
     let mut answers = evaluate(&records, &settings, &cancel).into_iter();
     interrupt.on_arrival(None);
@@ -155,7 +149,7 @@ fn write_json(
     for (case, outcome) in outcomes {
         let evaluation = outcome.as_ref().ok();
         let recorded = evaluation.map(|e| e.recorded_us.clone());
-        console.text(&json_line(&Out {
+        console.text(&json::line(&Out {
             line: case.line,
             record: &case.label,
             soc: case.record.as_ref().ok().map(|record| record.soc.name.as_str()),
@@ -168,7 +162,7 @@ fn write_json(
     }
     let unpriced = outcomes.len() - summary.records;
     let (budget, seed) = (settings.max_trials, settings.seed);
-    console.text(&json_line(&SummaryOut { summary, unpriced, budget, seed })?);
+    console.text(&json::line(&SummaryOut { summary, unpriced, budget, seed })?);
     Ok(())
 }
 
@@ -191,16 +185,11 @@ fn in_words(outcomes: &[(&Case, Result<Evaluation, String>)], summary: &Summary)
         ])
     };
     let rows: Vec<_> = outcomes.iter().filter_map(row).collect();
-    let columns = [
-        ("line", Align::Right),
-        ("record", Align::Left),
-        ("recorded us", Align::Right),
-        ("default us", Align::Right),
-        ("ours us", Align::Right),
-        ("recorded/default", Align::Right),
-        ("ours/default", Align::Right),
-    ];
-    let mut lines = table(columns, &rows);
+    let mut lines = table(
+        ["line", "record", "recorded us", "default us", "ours us", "recorded/default", "ours/default"],
+        "rlrrrrr",
+        &rows,
+    );
     for (case, outcome) in outcomes {
         match outcome {
             Err(reason) => lines.push(format!("line {}: {}: not priced: {reason}", case.line, case.label)),

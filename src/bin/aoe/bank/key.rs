@@ -1,7 +1,7 @@
 //! `aoe bank key`: ids from `info_dict`s.
 
-use super::common::{FOUND, text};
-use crate::arguments::Subcommand;
+use super::common::FOUND;
+use crate::arguments::{Subcommand, given, option, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
 use crate::streams::Input;
@@ -10,7 +10,7 @@ use aoe::bank::inspect::{MAX_LINE_BYTES, id_of, trim};
 use aoe::lines;
 use aoe::spelling;
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe bank key`.
@@ -19,15 +19,9 @@ pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 fn arguments() -> Command {
     Command::new("key")
         .about("Print the id that CANN gives an info_dict: JSON lines in, one id a line out")
-        .arg(Arg::new("op").long("op").value_name("TYPE").help(
-            "Operator type of the info_dicts; whole records name theirs. An info_dict of libaoe's own form needs none",
-        ))
+        .arg(option("op", "TYPE", "Operator type of the info_dicts; whole records name theirs. An info_dict of libaoe's own form needs none"))
         .arg(
-            Arg::new("info")
-                .long("info")
-                .value_name("FILE")
-                .required(true)
-                .help("The info_dicts, or whole records, one a line; - is standard input"),
+            option("info", "FILE", "The info_dicts, or whole records, one a line; - is standard input").required(true),
         )
         .after_help(
             "A line that has no id is named on standard error, and the others go on.\n\
@@ -36,7 +30,7 @@ fn arguments() -> Command {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let op = matches.get_one::<String>("op").map(|name| operator(name)).transpose()?;
+    let op = given(matches, "op").map(operator).transpose()?;
     let mut input = Input::open(text(matches, "info"))?;
     let name = input.name.clone();
     let (mut line, mut number, mut status) = (Vec::new(), 0_usize, DONE);

@@ -1,9 +1,10 @@
 //! `aoe bank merge`: one bank out of several.
 
-use super::common::{FOUND, json_argument, json_line, text};
-use crate::arguments::Subcommand;
+use super::common::{FOUND, json_argument};
+use crate::arguments::{Subcommand, flag, operands, option, paths, text};
 use crate::console::{Console, printable};
 use crate::exit_status::DONE;
+use crate::json;
 use aoe::bank::inspect::{Fate, Merged, MergedRecord, merge_with_records};
 use aoe::session::base;
 use aoe::status::Result;
@@ -22,17 +23,12 @@ const LISTED: usize = 100;
 fn arguments() -> Command {
     Command::new("merge")
         .about("Merge banks into one: of two records for the same, the better measured stays")
-        .arg(
-            Arg::new("source")
-                .value_name("SRC")
-                .required(true)
-                .num_args(1..)
-                .action(ArgAction::Append)
-                .help("Bank files, or directories of them; a results folder is the bank in it; only read"),
-        )
-        .arg(
-            Arg::new("into").long("into").value_name("DST").required(true).help("Bank file or directory to merge into"),
-        )
+        .arg(operands(
+            "source",
+            "SRC",
+            "Bank files, or directories of them; a results folder is the bank in it; only read",
+        ))
+        .arg(option("into", "DST", "Bank file or directory to merge into").required(true))
         .args(options())
         .arg(json_argument())
         .after_help(
@@ -43,12 +39,9 @@ fn arguments() -> Command {
 
 /// The options of everything that merges.
 pub fn options() -> [Arg; 2] {
-    let built_in = Arg::new("built_in").long("built_in").visible_alias("built-in").value_name("PATH");
-    let dry_run = Arg::new("dry-run").long("dry-run").alias("dry_run").num_args(0).action(ArgAction::SetTrue);
-    [
-        built_in.action(ArgAction::Append).help("Bank that CANN ships: what gains nothing over it is not taken"),
-        dry_run.help("Only say what would be done"),
-    ]
+    let built_in = option("built_in", "PATH", "Bank that CANN ships: what gains nothing over it is not taken");
+    let dry_run = flag("dry-run", "Only say what would be done").alias("dry_run");
+    [built_in.visible_alias("built-in").action(ArgAction::Append), dry_run]
 }
 
 #[derive(Serialize)]
@@ -65,14 +58,11 @@ struct SummaryOut<'a> {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let paths = |name: &str| -> Vec<PathBuf> {
-        matches.get_many::<String>(name).into_iter().flatten().map(PathBuf::from).collect()
-    };
     // A results folder stands for the bank in it: what is only to be measured joins no other records.
-    let sources: Vec<PathBuf> = paths("source").iter().map(|source| base::root(source)).collect();
+    let sources: Vec<PathBuf> = paths(matches, "source").iter().map(|source| base::root(source)).collect();
     let (into, dry_run) = (Path::new(text(matches, "into")), matches.get_flag("dry-run"));
     let rehearsal = dry_run.then(std::env::temp_dir);
-    let merged = merge_with_records(&sources, into, &paths("built_in"), rehearsal.as_deref())?;
+    let merged = merge_with_records(&sources, into, &paths(matches, "built_in"), rehearsal.as_deref())?;
     report(&merged, true, matches.get_flag("json"), dry_run, console)?;
     Ok(if merged.outcome.unmerged.is_empty() { DONE } else { FOUND })
 }
@@ -86,9 +76,9 @@ pub fn report(merged: &Merged, listed: bool, json: bool, dry_run: bool, console:
     let records = merged.records.as_deref().filter(|_| listed);
     if json {
         for record in records.unwrap_or_default() {
-            console.text(&json_line(record)?);
+            console.text(&json::line(record)?);
         }
-        console.text(&json_line(&SummaryOut {
+        console.text(&json::line(&SummaryOut {
             added: outcome.added,
             updated: outcome.updated,
             kept: outcome.kept,

@@ -1,39 +1,33 @@
 //! `aoe bank repair`: what would not compute is taken out.
 
-use super::common::{FOUND, TROUBLE, banks, json_argument, json_line};
-use crate::arguments::Subcommand;
+use super::common::{FOUND, TROUBLE, banks, json_argument};
+use crate::arguments::{Subcommand, flag, operands};
 use crate::console::{Console, printable};
 use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
+use crate::json;
 use aoe::bank::FileName;
 use aoe::bank::inspect::files;
 use aoe::bank::repair::{Bad, Repaired, repair_patiently};
 use aoe::output_file::Patience;
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe bank repair`.
 pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
-    let flag = |name: &'static str| Arg::new(name).long(name).num_args(0).action(ArgAction::SetTrue);
     Command::new("repair")
         .about("Take out the records with which CANN's kernels would not compute their result, or at which TBE stops")
         .arg(
-            Arg::new("path")
-                .value_name("FILE|DIR")
-                .required(true)
-                .action(ArgAction::Append)
-                .num_args(1..)
-                .help("Bank files, or directories of them"),
+            operands("path", "FILE|DIR", "Bank files, or directories of them"),
         )
-        .arg(flag("dry-run").alias("dry_run").help("Say what would be taken out and write nothing"))
-        .arg(flag("all").help("Take out also what libaoe did not write; without it those are only named"))
+        .arg(flag("dry-run", "Say what would be taken out and write nothing").alias("dry_run"))
+        .arg(flag("all", "Take out also what libaoe did not write; without it those are only named"))
         .arg(json_argument())
         .after_help(
             "The file as it was stays beside it as NAME.before-repair-1, -2, ...\n\
@@ -63,10 +57,7 @@ struct FileOut<'a> {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let [dry, all, json] = ["dry-run", "all", "json"].map(|name| matches.get_flag(name));
-    let cancel = Arc::new(AtomicBool::new(false));
-    let interrupt = Interrupt::listen_to("the file at work is brought to its end", console)?;
-    let stop = Arc::clone(&cancel);
-    interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+    let (interrupt, cancel) = Interrupt::flag("the file at work is brought to its end", console)?;
     let one = |path: PathBuf| -> Result<u8> {
         interrupt.check()?;
         let repaired = repair_patiently(&path, all, dry, Patience::until(Arc::clone(&cancel)))?;
@@ -123,7 +114,7 @@ fn text(path: &str, repaired: &Repaired, dry: bool, json: bool) -> Result<String
         if json {
             let taken_out = out && !dry;
             let written_by_libaoe = *ours;
-            text += &json_line(&RecordOut { file: path, line: *line, record, rule, written_by_libaoe, taken_out })?;
+            text += &json::line(&RecordOut { file: path, line: *line, record, rule, written_by_libaoe, taken_out })?;
             continue;
         }
         let done = match (out, dry) {
@@ -136,7 +127,7 @@ fn text(path: &str, repaired: &Repaired, dry: bool, json: bool) -> Result<String
     if json {
         let taken_out = if dry { 0 } else { taken.len() };
         let left = left.len() + taken.len() - taken_out;
-        return Ok(text + &json_line(&FileOut { file: path, taken_out, left, copy })?);
+        return Ok(text + &json::line(&FileOut { file: path, taken_out, left, copy })?);
     }
     let verb = if dry { "would be taken out" } else { "taken out" };
     let copy = copy.map(|copy| format!("; as it was: {copy}")).unwrap_or_default();

@@ -1,14 +1,15 @@
 //! `aoe bank show`: records as a table or as JSON lines.
 
-use super::common::{json_argument, json_line, text};
-use crate::arguments::Subcommand;
+use super::common::json_argument;
+use crate::arguments::{Subcommand, given, operand, option, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
-use crate::table::{Align, middle_cut, table};
+use crate::json;
+use crate::table::{middle_cut, table};
 use aoe::bank::inspect::{Item, Kind, Part, Source, files, items};
 use aoe::spelling;
 use aoe::status::Result;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, value_parser};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,15 +28,9 @@ const NARROWEST: usize = 12;
 fn arguments() -> Command {
     Command::new("show")
         .about("Show the records of a bank file, or of all banks of a directory, as a table")
-        .arg(Arg::new("path").value_name("FILE|DIR").required(true).help("Bank file, or directory with some"))
-        .arg(Arg::new("op").long("op").value_name("TYPE").help("Only records of this operator type, in any case"))
-        .arg(
-            Arg::new("limit")
-                .long("limit")
-                .value_name("NUMBER")
-                .value_parser(value_parser!(u64))
-                .help("Most records to show"),
-        )
+        .arg(operand("path", "FILE|DIR", "Bank file, or directory with some"))
+        .arg(option("op", "TYPE", "Only records of this operator type, in any case"))
+        .arg(option("limit", "NUMBER", "Most records to show").value_parser(value_parser!(u64)))
         .arg(json_argument())
         .after_help("Exit status: 0 shown, 2 a wrong command line, or a file that cannot be read.")
 }
@@ -64,7 +59,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let mut printer = Printer {
         console,
         json: matches.get_flag("json"),
-        op: matches.get_one::<String>("op").map(String::as_str),
+        op: given(matches, "op"),
         is_directory: path.is_dir(),
         left: matches.get_one("limit").copied().unwrap_or(u64::MAX),
         rows: Vec::new(),
@@ -122,7 +117,7 @@ impl Printer<'_> {
         self.left -= 1;
         self.shown += 1;
         if self.json {
-            self.console.text(&json_line(&json_of(path, item))?);
+            self.console.text(&json::line(&json_of(path, item))?);
             return Ok(());
         }
         self.rows.push(cells(path, &item));
@@ -134,18 +129,13 @@ impl Printer<'_> {
 
     /// Prints the rows gathered so far.
     fn flush(&mut self) {
-        let columns = [
-            ("operator", Align::Left),
-            ("shapes", Align::Left),
-            ("tiling", Align::Left),
-            ("us", Align::Right),
-            ("gain", Align::Right),
-            ("source", Align::Left),
-        ];
         let mut rows = std::mem::take(&mut self.rows);
         fit(&mut rows);
         let mut text = String::new();
-        for line in table(columns, &rows).iter().skip(usize::from(self.titled)) {
+        for line in table(["operator", "shapes", "tiling", "us", "gain", "source"], "lllrrl", &rows)
+            .iter()
+            .skip(usize::from(self.titled))
+        {
             text.push_str(&crate::console::printable(line));
             text.push('\n');
         }

@@ -1,12 +1,13 @@
 //! `aoe bank verify`: every line judged.
 
-use super::common::{FOUND, TROUBLE, banks, json_argument, json_line, soc, soc_arguments};
-use crate::arguments::Subcommand;
+use super::common::{FOUND, TROUBLE, banks, json_argument, soc, soc_arguments};
+use crate::arguments::{Subcommand, flag, operands};
 use crate::console::Console;
 use crate::exit_status::DONE;
+use crate::json;
 use aoe::bank::inspect::{Judgement, Kind, Remark, Socs, Source, Status, verify};
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,14 +23,10 @@ const PRINTED: usize = 50;
 fn arguments() -> Command {
     Command::new("verify")
         .about("Judge every line of bank files: what is damaged, stale, foreign, double, illegal, or would not compute")
-        .arg(Arg::new("file").value_name("FILE|DIR").required(true).action(ArgAction::Append).num_args(1..).help("Bank files, or directories of them"))
+        .arg(operands("file", "FILE|DIR", "Bank files, or directories of them"))
         .arg(json_argument().help("Write a JSON line for each line and one for each file"))
         .arg(
-            Arg::new("strict")
-                .long("strict")
-                .num_args(0)
-                .action(ArgAction::SetTrue)
-                .help("Let every finding count for the exit status, also what CANN passes over"),
+            flag("strict", "Let every finding count for the exit status, also what CANN passes over"),
         )
         .args(soc_arguments())
         .after_help(
@@ -103,14 +100,14 @@ fn file(path: &str, json: bool, strict: bool, socs: &mut Socs, console: &Console
     }
     verify(&mut source, socs, &mut |judgement| {
         if json {
-            console.text(&json_line(&LineOut::new(path, &judgement))?);
+            console.text(&json::line(&LineOut::new(path, &judgement))?);
         }
         tally.take(judgement);
         Ok(())
     })?;
     if json {
         let (lines, ok, findings) = (tally.lines, tally.ok, &tally.by_status);
-        console.text(&json_line(&FileOut { file: path, kind: kind.name(), lines, ok, findings })?);
+        console.text(&json::line(&FileOut { file: path, kind: kind.name(), lines, ok, findings })?);
     } else {
         console.text(&tally.text(path, kind));
     }

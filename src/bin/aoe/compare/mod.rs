@@ -2,14 +2,15 @@
 
 mod sides;
 
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, flag, given, operand, text};
 use crate::console::Console;
 use crate::exit_status::{DONE, MISUSED};
+use crate::json;
 use crate::labels::labelled;
-use crate::table::{Align, middle_cut, table};
+use crate::table::{middle_cut, table};
 use aoe::report::{improvement, time};
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
 use sides::Side;
 use std::path::Path;
@@ -28,7 +29,6 @@ const SHOWN: usize = 30;
 const NAME_COLUMNS: usize = 60;
 
 fn arguments() -> Command {
-    let side = |name: &'static str, help: &'static str| Arg::new(name).value_name(name).required(true).help(help);
     Command::new("compare")
         .about("Compare two results of a network: what got faster, slower, new, gone")
         .after_help(
@@ -37,8 +37,8 @@ fn arguments() -> Command {
              default where it reads no record. Exit status: 0, 1 where --fail-below says so, 2 a wrong command line, or a side\n\
              that cannot be read.",
         )
-        .arg(side("A", "Before"))
-        .arg(side("B", "After"))
+        .arg(operand("A", "A", "Before"))
+        .arg(operand("B", "B", "After"))
         .arg(
             Arg::new("fail_below")
                 .long("fail-below")
@@ -47,7 +47,7 @@ fn arguments() -> Command {
                 .allow_hyphen_values(true)
                 .help("Exit with 1 where B gains less over A than so many per cent; -2 lets it be 2 per cent slower"),
         )
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write JSON instead of text"))
+        .arg(flag("json", "Write JSON instead of text"))
 }
 
 /// Something that both sides have, or one.
@@ -159,8 +159,7 @@ impl Comparison {
         };
         let changed: Vec<_> = rows.iter().filter(|row| row.change != Change::Same).collect();
         let shown: Vec<_> = changed.iter().take(SHOWN).map(|one| row(one)).collect();
-        let (left, right) = (Align::Left, Align::Right);
-        lines.extend(table([("", left), ("A", right), ("B", right), ("gain", right), ("", left)], &shown));
+        lines.extend(table(["", "A", "B", "gain", ""], "lrrrl", &shown));
         if changed.len() > SHOWN {
             lines.push(format!("{} more with --json", changed.len() - SHOWN));
         }
@@ -169,9 +168,8 @@ impl Comparison {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
-    let least = matches.get_one::<String>("fail_below").map(|text| percent(text)).transpose()?;
-    let sides = ["A", "B"].map(|name| Side::read(Path::new(text(name))));
+    let least = given(matches, "fail_below").map(percent).transpose()?;
+    let sides = ["A", "B"].map(|name| Side::read(Path::new(text(matches, name))));
     let [a, b] = match sides {
         [Ok(a), Ok(b)] => [a, b],
         // To a pipeline this is not that B is slower.
@@ -182,8 +180,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     };
     let comparison = Comparison::of(&a, &b)?;
     if matches.get_flag("json") {
-        let json = serde_json::to_string(&comparison);
-        console.line(&json.map_err(|e| Error::Internal { place: "compare".into(), message: e.to_string() })?);
+        console.line(&json::text(&comparison)?);
     } else {
         comparison.lines().iter().for_each(|line| console.line(line));
     }

@@ -2,12 +2,13 @@
 //! same for what a profiler saw.
 
 pub mod profile;
-mod text;
+mod words;
 
-use crate::arguments::{self, Subcommand};
+use crate::arguments::{self, Subcommand, flag, given, operand, option, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
+use crate::json;
 use crate::settings::Settings;
 use aoe::graph::DataType;
 use aoe::output_file::{Patience, Publication, check};
@@ -16,10 +17,9 @@ use aoe::session::serving;
 use aoe::shard::Shard;
 use aoe::status::{Error, Result};
 use aoe::tune::evaluate;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, value_parser};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe llm CONFIG`.
 pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
@@ -29,7 +29,7 @@ const MOST_NUMBERS: usize = 1024;
 
 fn arguments() -> Command {
     let value = |name: &'static str, value: &'static str, default: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).default_value(default).help(help)
+        option(name, value, help).default_value(default)
     };
     let number = |name: &'static str, default: &'static str, help: &'static str| {
         value(name, "NUMBER", default, help).value_parser(value_parser!(u64))
@@ -37,7 +37,6 @@ fn arguments() -> Command {
     let switch = |name: &'static str, default: &'static str, help: &'static str| {
         value(name, "true|false", default, help).value_parser(value_parser!(bool))
     };
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("llm")
         .about("Price and tune what a served language model runs, from its config.json")
         .override_usage(
@@ -53,14 +52,14 @@ fn arguments() -> Command {
              Exit status: 0 done, 1 reading or writing failed or a kernel cannot run, 2 a wrong command line or option,\n\
              130 interrupted (what was found is recorded).",
         )
-        .arg(Arg::new("config").value_name("CONFIG").required(true).help("The model's config.json, or a folder with one"))
+        .arg(operand("config", "CONFIG", "The model's config.json, or a folder with one"))
         .arg(number("tensor_parallel", "1", "Devices over which heads and feed-forward layers are cut"))
         .arg(number("expert_parallel", "1", "Devices over which experts are spread; a multiple of tensor_parallel"))
         .arg(value("quantization", "WORD", "none", "Types of the weights").value_parser(Quantization::NAMES.to_vec()))
         .arg(value("dtype", "WORD", "bf16", "Type of activations").value_parser(["bf16", "fp16"]))
         .arg(value("batch", "LIST", "1,8,32", "Sequences served at a time, by each group of tensor_parallel devices"))
         .arg(value("prompt", "LIST", "512,2048,8192", "Tokens of a prompt"))
-        .arg(Arg::new("context").long("context").value_name("LIST").help("Tokens looked back over [default: as prompt]"))
+        .arg(option("context", "LIST", "Tokens looked back over [default: as prompt]"))
         .arg(number("step_tokens", "8192", "Tokens of a prefill step at most (max_num_batched_tokens)"))
         .arg(switch("nz_weights", "true", "Weights lie in FRACTAL_NZ"))
         .arg(switch("graph", "true", "Output is made in graph mode"))
@@ -68,9 +67,9 @@ fn arguments() -> Command {
         .arg(switch("sequence_parallel", "true", "Long prompts are cut over the devices between blocks"))
         .arg(number("trials", "200", "Tilings tried for each product; 0: products are not tuned"))
         .arg(number("records", "0", "Choose the numbers of tokens whose tuning serves steps of any number best, for so many records"))
-        .arg(Arg::new("parallel").long("parallel").value_name("NUMBER").value_parser(value_parser!(u16)).help("Products tuned at a time [default: processors]"))
-        .arg(Arg::new("shard").long("shard").value_name("I/N").conflicts_with_all(["cases", "records"]).help("Tune only part I of N of the products; the parts' banks are merged afterwards"))
-        .arg(Arg::new("output").long("output").value_name("DIR").help("Folder for report.json and report.txt"))
+        .arg(option("parallel", "NUMBER", "Products tuned at a time [default: processors]").value_parser(value_parser!(u16)))
+        .arg(option("shard", "I/N", "Tune only part I of N of the products; the parts' banks are merged afterwards").conflicts_with_all(["cases", "records"]))
+        .arg(option("output", "DIR", "Folder for report.json and report.txt"))
         .arg(flag("json", "Write JSON instead of text"))
         .arg(flag("install", "Put records where CANN looks by itself"))
         .arg(flag("dry_run", "Write nothing").alias("dry-run"))
@@ -82,28 +81,24 @@ fn arguments() -> Command {
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let settings = Settings::given(matches, serving::options())?;
     let soc = serving::part(settings.options())?;
-    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
-    let study = study(matches, Model::read(Path::new(text("config").unwrap_or_default()))?)?;
+    let study = study(matches, Model::read(Path::new(text(matches, "config")))?)?;
     if matches.get_flag("cases") {
         study.cases(&soc)?.iter().for_each(|case| console.line(&case.to_string()));
         return Ok(DONE);
     }
     let (install, dry_run) = (matches.get_flag("install"), matches.get_flag("dry_run"));
-    let folder = text("output").filter(|_| !dry_run).map(PathBuf::from);
+    let folder = given(matches, "output").filter(|_| !dry_run).map(PathBuf::from);
     // No tuning should begin whose results have no place.
     folder.iter().flat_map(|folder| targets(folder)).try_for_each(|path| check(&path))?;
     let mut place = serving::bank(&soc, folder.as_deref(), install, dry_run)?;
-    let cancel = Arc::new(AtomicBool::new(false));
-    let interrupt = Interrupt::listen(console)?;
-    let flag = Arc::clone(&cancel);
-    interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
+    let (interrupt, cancel) = Interrupt::flag(Interrupt::SAVES, console)?;
     let report = study.run(&soc, place.banks(), &cancel);
     interrupt.on_arrival(None);
     place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
     let mut report = report?;
     place.keep_written([&mut report.files, &mut report.to_measure], dry_run);
-    let json = json(&report)?;
-    let words = text::of(&report);
+    let json = json::text(&report)?;
+    let words = words::of(&report);
     if let Some(folder) = &folder {
         write(folder, &[(REPORT_JSON, &json), (REPORT_TEXT, &words)])?;
     }
@@ -115,10 +110,6 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     }
     interrupt.check()?;
     Ok(DONE)
-}
-
-fn json(report: &impl serde::Serialize) -> Result<String> {
-    serde_json::to_string(report).map_err(|e| Error::Internal { place: "llm".into(), message: e.to_string() })
 }
 
 const REPORT_JSON: &str = "report.json";
@@ -141,7 +132,7 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
 fn study(matches: &ArgMatches, model: Model) -> Result<Study> {
     let number = |name: &str| matches.get_one::<u64>(name).copied().unwrap_or_default();
     let switch = |name: &str| matches.get_one::<bool>(name).copied().unwrap_or_default();
-    let word = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
+    let word = |name: &str| text(matches, name);
     let list = |name: &'static str| numbers(name, word(name));
     let deployment = Deployment {
         tensor_parallel: number("tensor_parallel"),
@@ -166,7 +157,7 @@ fn study(matches: &ArgMatches, model: Model) -> Result<Study> {
         parallel: matches.get_one::<u16>("parallel").map_or(cores, |&count| count.max(1).into()),
     });
     let records = usize::try_from(number("records")).unwrap_or(usize::MAX);
-    let shard = matches.get_one::<String>("shard").map(|text| Shard::read(text)).transpose()?;
+    let shard = given(matches, "shard").map(Shard::read).transpose()?;
     Ok(Study { model, deployment, load, search, shard, records })
 }
 

@@ -1,10 +1,11 @@
 //! `aoe --profile`: the products of a profile, tuned; measured times beside predicted ones.
 
-use super::{REPORT_JSON, REPORT_TEXT, json, targets, write};
+use super::{REPORT_JSON, REPORT_TEXT, targets, write};
 use crate::console::Console;
 use crate::interrupt::Interrupt;
+use crate::json;
 use crate::settings::Settings;
-use crate::table::{Align, fixed, middle_cut, table};
+use crate::table::{fixed, middle_cut, table};
 use aoe::kernels::{Profile, percent};
 use aoe::output_file::check;
 use aoe::report::counted;
@@ -16,7 +17,6 @@ use aoe::status::{Error, Result};
 use aoe::tune::evaluate;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Options that count beside `--profile`.
 const COUNTING: [&str; 13] = [
@@ -67,10 +67,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     folder.iter().flat_map(|folder| targets(folder)).chain(beside).try_for_each(|path| check(&path))?;
     let profile = Profile::read(Path::new(settings.get("profile").unwrap_or_default()), &soc)?;
     let mut place = serving::bank(&soc, folder.as_deref(), install, dry_run)?;
-    let cancel = Arc::new(AtomicBool::new(false));
-    let interrupt = Interrupt::listen(console)?;
-    let stop = Arc::clone(&cancel);
-    interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+    let (interrupt, cancel) = Interrupt::flag(Interrupt::SAVES, console)?;
     let report = profiled(&profile, &soc, place.banks(), &search, &cancel);
     interrupt.on_arrival(None);
     place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
@@ -78,11 +75,8 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     place.keep_written([&mut report.files, &mut report.to_measure], dry_run);
     let words = text(&report);
     if let Some(folder) = &folder {
-        let calibration = report.learned.as_ref().map(serde_json::to_string_pretty).transpose();
-        let calibration = calibration
-            .map_err(|e| Error::Internal { place: "profile".into(), message: e.to_string() })?
-            .map(|text| text + "\n");
-        let json = json(&report)?;
+        let calibration = report.learned.as_ref().map(json::indented).transpose()?;
+        let json = json::text(&report)?;
         let mut files = vec![(REPORT_JSON, json.as_str()), (REPORT_TEXT, words.as_str())];
         files.extend(calibration.as_deref().map(|text| (CALIBRATION, text)));
         write(folder, &files)?;
@@ -126,19 +120,11 @@ fn text(report: &Profiled) -> String {
     lines.push(learned(report));
     lines.push(String::new());
     let rows: Vec<_> = kernels.iter().take(SHOWN).map(row).collect();
-    let (left, right) = (Align::Left, Align::Right);
-    let columns = [
-        ("type", left),
-        ("reads", left),
-        ("count", right),
-        ("share", right),
-        ("measured us", right),
-        ("predicted us", right),
-        ("calibrated us", right),
-        ("tuned us", right),
-        ("", left),
-    ];
-    lines.extend(table(columns, &rows));
+    lines.extend(table(
+        ["type", "reads", "count", "share", "measured us", "predicted us", "calibrated us", "tuned us", ""],
+        "llrrrrrrl",
+        &rows,
+    ));
     if kernels.len() > SHOWN {
         lines.push(format!("{} more in the JSON report (--output=DIR)", kernels.len() - SHOWN));
     }
@@ -150,7 +136,7 @@ fn text(report: &Profiled) -> String {
             [op.clone(), c.kernels.to_string(), format!("{:.2}", c.factor), format!("{:.0} %", 100.0 * c.spread)]
         })
         .collect();
-    lines.extend(table([("type", left), ("kernels", right), ("factor", right), ("spread", right)], &rows));
+    lines.extend(table(["type", "kernels", "factor", "spread"], "lrrr", &rows));
     lines.join("\n") + "\n"
 }
 

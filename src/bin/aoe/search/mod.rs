@@ -14,7 +14,7 @@ mod measured;
 mod measurer;
 mod report;
 
-use crate::arguments::{Subcommand, algorithm, search_arguments};
+use crate::arguments::{Subcommand, algorithm, given, option, search_arguments, text};
 use crate::console::Console;
 use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
@@ -22,7 +22,7 @@ use aoe::input_file::read_text;
 use aoe::search::space::{Recorded, Space};
 use aoe::search::{Outcome, Search, Settings, StopReason, Trial};
 use aoe::status::{Error, Result};
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{ArgMatches, Command, value_parser};
 use measured::Measured;
 use measurer::{Measurer, WorkerPool};
 use report::Report;
@@ -39,9 +39,6 @@ pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| ru
 const TIMEOUT_S: &str = "60";
 
 fn arguments() -> Command {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
     Command::new("search")
         .about("Find the best configuration of any program: measure it, or replay recorded measurements")
         .arg(
@@ -120,11 +117,11 @@ impl Source {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
-    let path = PathBuf::from(required::<String>(matches, "space"));
+    let path = PathBuf::from(text(matches, "space"));
     let begun = Instant::now();
     let source = Source::read(&path)?;
     let found_in = begun.elapsed();
-    let command = matches.get_one::<String>("command");
+    let command = given(matches, "command");
     let measurer = match (&source, command) {
         (Source::Table(recorded), None) => Measurer::table(recorded),
         (Source::Program(space), Some(command)) => {
@@ -140,7 +137,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
             return Err(Error::CommandLine { reason });
         }
     };
-    let output = matches.get_one::<String>("output").map(PathBuf::from);
+    let output = given(matches, "output").map(PathBuf::from);
     if output.as_deref().is_some_and(|output| are_one(output, &path)) {
         return Err(Error::option("output", format!("{} is the space too", path.display())));
     }

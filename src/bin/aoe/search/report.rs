@@ -3,6 +3,7 @@
 
 use super::measured::Measured;
 use crate::console::Console;
+use crate::json;
 use crate::progress;
 use aoe::search::space::{Named, Space, Value};
 use aoe::search::{Domain, StopReason, Trial};
@@ -197,14 +198,13 @@ impl<'a> Report<'a> {
             time: best.time,
             configuration: Named(self.space, &best.configuration),
         });
-        let line = json(&EndLine {
+        let line = json::line(&EndLine {
             stop: stop.name(),
             trials: self.measured,
             failed: self.failed,
             elapsed_s: self.started.elapsed().as_secs_f64(),
             best,
         })?;
-        let line = format!("{line}\n");
         self.console.text(&line);
         if let Some((path, file)) = &mut self.file {
             file.write_all(line.as_bytes()).map_err(|error| Error::file("write", path, error))?;
@@ -217,18 +217,13 @@ impl<'a> Report<'a> {
     }
 
     fn write(&mut self, line: &impl Serialize) -> Result<()> {
-        let line = format!("{}\n", json(line)?);
+        let line = json::line(line)?;
         if let Some((path, file)) = &mut self.file {
             return file.write_all(line.as_bytes()).map_err(|error| Error::file("write", path, error));
         }
         self.console.text(&line);
         Ok(())
     }
-}
-
-fn json(line: &impl Serialize) -> Result<String> {
-    serde_json::to_string(line)
-        .map_err(|error| Error::Internal { place: "aoe search".to_owned(), message: error.to_string() })
 }
 
 impl Drop for Report<'_> {

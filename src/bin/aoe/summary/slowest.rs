@@ -1,7 +1,7 @@
 //! The table of the slowest operators.
 
 use super::Summary;
-use crate::table::{Align, middle_cut, table};
+use crate::table::{middle_cut, table};
 use aoe::bank::RecordReader;
 use aoe::report::gain;
 use aoe::report::model::{Kernel, Status};
@@ -29,17 +29,10 @@ impl Summary {
             };
             [label(kernel), kernel.op_type.to_string(), format!("{before:.2}"), format!("{after:.2}"), gain]
         };
-        let columns = [
-            ("Slowest operators", Align::Left),
-            ("type", Align::Left),
-            ("before us", Align::Right),
-            ("after us", Align::Right),
-            ("gain", Align::Right),
-        ];
         // What could not be timed has a line of its own.
         let timed = self.slowest().into_iter().filter(|kernel| kernel.before_us > 0.0);
         let rows: Vec<_> = timed.map(row).collect();
-        table(columns, &rows)
+        table(["Slowest operators", "type", "before us", "after us", "gain"], "llrrr", &rows)
     }
 
     pub(super) fn slowest(&self) -> Vec<&Kernel<'static>> {

@@ -1,6 +1,6 @@
 //! The report on a served model in words.
 
-use crate::table::{Align, fixed, table};
+use crate::table::{fixed, table};
 use aoe::report::counted;
 use aoe::serving::{
     AS_IS, Choice, Deployment, Figures, Given, Largest, Lever, Parameters, Quantization, Reach, Report, Step, StepTime,
@@ -13,9 +13,6 @@ const MOST_PRODUCTS: usize = 24;
 
 /// Stands where a time would.
 const NO_ROOM: &str = "does not fit";
-
-const L: Align = Align::Left;
-const R: Align = Align::Right;
 
 /// The whole report.
 pub fn of(report: &Report) -> String {
@@ -129,10 +126,7 @@ fn figures(report: &Report) -> Vec<String> {
         })
         .chain(no_room(report, true))
         .collect();
-    lines.extend(table(
-        [("batch", R), ("prompt", R), ("TTFT", R), ("the last", R), (with_records, R), ("waits for", L), ("cache", L)],
-        &rows,
-    ));
+    lines.extend(table(["batch", "prompt", "TTFT", "the last", with_records, "waits for", "cache"], "rrrrrll", &rows));
     lines.push(String::new());
     lines.push("Time for each output token, ms".to_owned());
     let rows: Vec<_> = decode
@@ -154,10 +148,7 @@ fn figures(report: &Report) -> Vec<String> {
         })
         .chain(no_room(report, false))
         .collect();
-    lines.extend(table(
-        [("batch", R), ("context", R), ("TPOT", R), ("tokens/s", R), (with_records, R), ("waits for", L), ("cache", L)],
-        &rows,
-    ));
+    lines.extend(table(["batch", "context", "TPOT", "tokens/s", with_records, "waits for", "cache"], "rrrrrll", &rows));
     lines
 }
 
@@ -198,7 +189,7 @@ fn split(report: &Report) -> Vec<String> {
         ));
         rows.sort_by(|a, b| b.0.total_cmp(&a.0));
         let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
-        lines.extend(table([("class", L), ("launches", R), ("ms", R), ("share", R)], &rows));
+        lines.extend(table(["class", "launches", "ms", "share"], "lrrr", &rows));
     }
     lines
 }
@@ -230,7 +221,7 @@ fn products(report: &Report) -> Vec<String> {
         [p.op.clone(), p.work.clone(), roles.join(", "), us(p.before_us), us(p.after_us), p.outcome().to_owned()]
     };
     let rows: Vec<_> = sorted.iter().take(MOST_PRODUCTS).map(row).collect();
-    lines.extend(table([("operator", L), ("work", L), ("part", L), ("us", R), ("tuned us", R), ("", L)], &rows));
+    lines.extend(table(["operator", "work", "part", "us", "tuned us", ""], "lllrrl", &rows));
     if sorted.len() > MOST_PRODUCTS {
         lines.push(format!("{} more in the JSON report", sorted.len() - MOST_PRODUCTS));
     }
@@ -310,10 +301,7 @@ fn levers(report: &Report) -> Vec<String> {
         .filter(|lever| lever.asked_batch == middle.asked_batch)
         .map(|lever| lever_row(lever))
         .collect();
-    lines.extend(table(
-        [("", L), ("batch", R), ("TTFT ms", R), ("TPOT ms", R), ("tokens/s a device", R), ("cache tokens", R)],
-        &rows,
-    ));
+    lines.extend(table(["", "batch", "TTFT ms", "TPOT ms", "tokens/s a device", "cache tokens"], "lrrrrr", &rows));
     lines.push("Without a price:".to_owned());
     lines.extend(report.unpriced.iter().map(|lever| format!("  {}: {}", lever.name, lever.reason)));
     if batches.len() > 1 {
@@ -323,15 +311,8 @@ fn levers(report: &Report) -> Vec<String> {
         );
         let rows: Vec<_> = batches.iter().filter_map(|batch| best_row(&of_middle, *batch)).collect();
         lines.extend(table(
-            [
-                ("batch", R),
-                ("TPOT ms", R),
-                ("least with", L),
-                ("", R),
-                ("tokens/s a device", R),
-                ("most with", L),
-                ("", R),
-            ],
+            ["batch", "TPOT ms", "least with", "", "tokens/s a device", "most with", ""],
+            "rrlrrlr",
             &rows,
         ));
     }
