@@ -1,17 +1,16 @@
 //! What recorded tilings are worth: each priced beside CANN's default and the best that the search finds.
 
 use super::baseline::Baseline;
-use super::outcome::{BankStatus, CaseOutcome};
+use super::outcome::{CaseOutcome, Timed};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials;
 use super::tuner::Tuner;
 use super::workers::Workers;
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement, Standing};
-use crate::bank::Writable;
 use crate::search::Algorithm;
 use crate::soc::Soc;
-use crate::space::{default_origin, default_policy};
+use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashMap;
@@ -137,32 +136,10 @@ impl Problem<'_> {
     /// CANN's time and ours; `None` where it was cancelled on the way.
     fn search(&self, settings: &Settings, cancel: &AtomicBool) -> Result<Option<Solved>> {
         let default = default_policy(self.workload, self.simulator.soc())?;
-        let writable = Writable::of(self.workload, self.simulator.soc());
         let default_us = self.time(&default)?.map_err(|reason| Error::Tuning { reason })?;
-        let mut outcome = CaseOutcome {
-            index: 0,
-            nodes: Vec::new(),
-            workload: self.workload.clone(),
-            before_us: default_us,
-            after_us: default_us,
-            before: default.clone(),
-            after: default,
-            default: default_origin(self.workload, self.simulator.soc()),
-            banked: None,
-            doubt: None,
-            unsure: None,
-            reader: writable.reader(),
-            measured_alone: writable.is_measured_alone(),
-            status: BankStatus::NotTuned,
-            backend: self.simulator.describe().name,
-            trials: 0,
-            known_trials: 0,
-            base_trials: 0,
-            failed_trials: 0,
-            improvements: Vec::new(),
-            best: Vec::new(),
-            stop: None,
-        };
+        let runs = Timed { schedule: default, us: default_us };
+        let (backend, soc) = (self.simulator.describe().name, self.simulator.soc());
+        let mut outcome = CaseOutcome::untuned(0, self.workload, &runs, backend, soc);
         let settings = OpatSettings {
             seed: settings.seed,
             algorithm: settings.algorithm,

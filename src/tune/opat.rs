@@ -16,7 +16,7 @@ use super::{MINIMUM_GAIN, Observer, Progress, Tuned};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::{OperatorBank, Writable};
-use crate::space::{carried_over, default_origin, default_policy};
+use crate::space::{carried_over, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use std::collections::BTreeMap;
@@ -298,32 +298,14 @@ fn tune_case(
 /// A case as it is before its search: what runs today, before and after.
 fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'_>) -> CaseOutcome {
     let workload = &problem.case.workload;
-    let (backend, soc) = (tuner.backend.describe_for(workload), tuner.backend.soc());
-    let writable = Writable::of(workload, soc);
+    let backend = tuner.backend.describe_for(workload);
+    let runs = Timed { schedule: baseline.schedule.clone(), us: baseline.us };
     CaseOutcome {
-        index,
         nodes: problem.case.nodes.clone(),
-        workload: workload.clone(),
-        before_us: baseline.us,
-        after_us: baseline.us,
-        after: baseline.schedule.clone(),
-        before: baseline.schedule.clone(),
-        banked: None,
-        default: default_origin(workload, soc),
         // Times that scatter are compared when they are measured by turns, and not before.
         doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
-        unsure: None,
-        reader: writable.reader(),
-        measured_alone: writable.is_measured_alone(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
-        backend: backend.name,
-        trials: 0,
-        known_trials: 0,
-        base_trials: 0,
-        failed_trials: 0,
-        improvements: Vec::new(),
-        best: Vec::new(),
-        stop: None,
+        ..CaseOutcome::untuned(index, workload, &runs, backend.name, tuner.backend.soc())
     }
 }
 

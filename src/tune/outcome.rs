@@ -4,10 +4,11 @@ use super::cases::{Variant, gears, unmapped};
 use super::nodes::{SkippedKernel, TunedNode};
 use crate::backend::Description;
 use crate::backend::simulator::Simulator;
-use crate::bank::RecordReader;
+use crate::bank::{RecordReader, Writable};
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
 use crate::soc::{CorrectedBy, Soc};
+use crate::space::default_origin;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::collections::BTreeMap;
@@ -266,6 +267,35 @@ impl BankStatus {
 }
 
 impl CaseOutcome {
+    /// A case as it is before its search: this tiling runs, at this time, before and after. `backend` measured it.
+    pub(super) fn untuned(index: usize, workload: &Workload, runs: &Timed, backend: String, soc: &Soc) -> CaseOutcome {
+        let writable = Writable::of(workload, soc);
+        CaseOutcome {
+            index,
+            nodes: Vec::new(),
+            workload: workload.clone(),
+            before_us: runs.us,
+            after_us: runs.us,
+            before: runs.schedule.clone(),
+            after: runs.schedule.clone(),
+            banked: None,
+            default: default_origin(workload, soc),
+            doubt: None,
+            unsure: None,
+            reader: writable.reader(),
+            measured_alone: writable.is_measured_alone(),
+            status: BankStatus::NotTuned,
+            backend,
+            trials: 0,
+            known_trials: 0,
+            base_trials: 0,
+            failed_trials: 0,
+            improvements: Vec::new(),
+            best: Vec::new(),
+            stop: None,
+        }
+    }
+
     /// Most candidates that are told one by one.
     pub const BEST: usize = 5;
 
