@@ -64,7 +64,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
             comparison.map_or_else(|| listed(&listing), |comparison| compared(&listing, &comparison))
         }
     };
-    let text = written.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let text: String = written.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
     Output::write(given(matches, "output").unwrap_or("-"), &text)
 }
 

@@ -26,7 +26,10 @@ fn arguments() -> Command {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     match given(matches, "name") {
-        Some(name) if matches.get_flag("sources") => sources(&Soc::named(name)?, console),
+        Some(name) if matches.get_flag("sources") => {
+            sources(&Soc::named(name)?, console);
+            Ok(())
+        }
         Some(name) => show(&Soc::named(name)?, console),
         None => list(console),
     }
@@ -55,8 +58,8 @@ fn list(console: &Console) -> Result<()> {
 }
 
 /// One line for each value: what it is, how it is known, from where.
-fn sources(soc: &Soc, console: &Console) -> Result<()> {
-    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(soc) else { return Ok(()) };
+fn sources(soc: &Soc, console: &Console) {
+    let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(soc) else { return };
     let row = |(field, value): (&String, &serde_json::Value)| {
         let (origin, text) = soc.source(field).map_or(("", ""), |(origin, text)| (origin.name(), text));
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -66,7 +69,6 @@ fn sources(soc: &Soc, console: &Console) -> Result<()> {
     for line in table(["field", "value", "known", "source"], "lrll", &rows) {
         console.line(&line);
     }
-    Ok(())
 }
 
 fn show(soc: &Soc, console: &Console) -> Result<()> {
