@@ -1,7 +1,5 @@
 //! Records by their keys, one behind the other in memory.
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
 use memmap2::{Advice, MmapMut};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -50,61 +48,94 @@ fn split(records: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key, rest.get(..(lengths >> 32) as usize)?))
 }
 
+/// Bytes of a slot: four of a key's hash, and the place of its record in units from 1 on; 0 where there is none.
+const SLOT: usize = 8;
+
 /// Records by their keys. Nothing changes after it is filled, so that any number of threads may read.
+///
+/// What tells a key from others stands beside the place of its record: a look-up waits for memory twice, at the slot and
+/// at the record, where a map of places would be asked for its tags, for a place, and for the record.
 #[derive(Debug)]
 pub struct Table {
     records: MmapMut,
     /// Bytes of them that are filled.
     filled: usize,
-    /// Where they stand, in units.
-    places: HashTable<u32>,
+    /// A power of two of slots, at most half of which are taken.
+    slots: MmapMut,
+    count: usize,
 }
 
 impl Table {
     /// An empty table with room for so many records of so many bytes together. Fails where there is no memory.
     pub fn with_room(count: usize, bytes: usize) -> io::Result<Table> {
-        Ok(Table { records: memory(bytes)?, filled: 0, places: HashTable::with_capacity(count) })
+        let slots = count.max(1).saturating_mul(2).next_power_of_two();
+        Ok(Table { records: memory(bytes)?, filled: 0, slots: memory(slots.saturating_mul(SLOT))?, count: 0 })
     }
 
     /// Records that it holds.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.count
     }
 
     /// Bytes of memory that it takes.
     pub fn memory(&self) -> usize {
-        self.records.len() + self.places.allocation_size()
+        self.records.len() + self.slots.len()
     }
 
     /// Adds a record that room was made for; `false` where there is one with its key, which stays.
     pub fn insert(&mut self, from: &Records, place: usize) -> bool {
         let Some((key, text)) = from.at(place) else { return false };
-        let Table { records, filled, places } = self;
-        let key_at = |place: &u32| Some(split(records.get(*place as usize * UNIT..)?)?.0);
-        let rehash = |place: &u32| key_at(place).map_or(0, hash);
-        let Entry::Vacant(free) = places.entry(hash(key), |place| key_at(place) == Some(key), rehash) else {
-            return false;
-        };
         let record = place..(place + HEADER + key.len() + text.len()).next_multiple_of(UNIT);
-        let end = *filled + record.len();
-        let (Some(room), Some(record), Ok(place)) =
-            (records.get_mut(*filled..end), from.0.get(record), u32::try_from(*filled / UNIT))
-        else {
+        let end = self.filled + record.len();
+        let Probe::Free { at, tag } = self.probe(key) else { return false };
+        let (Some(record), Ok(unit)) = (from.0.get(record), u32::try_from(self.filled / UNIT + 1)) else {
             return false;
         };
-        free.insert(place);
+        // One slot stays free for each that is taken, so that a key that is not there is soon known.
+        let is_room = 2 * (self.count + 1) * SLOT <= self.slots.len();
+        let Some(room) = self.records.get_mut(self.filled..end).filter(|_| is_room) else { return false };
         room.copy_from_slice(record);
-        *filled = end;
+        let slot = u64::from(tag) << 32 | u64::from(unit);
+        self.slots[at * SLOT..][..SLOT].copy_from_slice(&slot.to_le_bytes());
+        (self.filled, self.count) = (end, self.count + 1);
         true
     }
 
     /// The text that is recorded for a key. All bytes of it are compared.
     #[inline]
     pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        let at = |place: &u32| split(self.records.get(*place as usize * UNIT..)?);
-        let place = self.places.find(hash(key), |place| at(place).is_some_and(|(other, _)| other == key))?;
-        at(place).map(|(_, text)| text)
+        match self.probe(key) {
+            Probe::Found(text) => Some(text),
+            Probe::Free { .. } => None,
+        }
     }
+
+    /// Goes along the slots from where a key's hash points to, until its record or a free one.
+    #[inline]
+    fn probe(&self, key: &[u8]) -> Probe<'_> {
+        let hash = hash(key);
+        let (mask, tag) = (self.slots.len() / SLOT - 1, (hash >> 32) as u32);
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at * SLOT..].first_chunk::<SLOT>().map_or(0, |slot| u64::from_le_bytes(*slot));
+            let Some(unit) = (slot as u32 as usize).checked_sub(1) else { return Probe::Free { at, tag } };
+            if (slot >> 32) as u32 == tag
+                && let Some((other, text)) = self.records.get(unit * UNIT..).and_then(split)
+                && other == key
+            {
+                return Probe::Found(text);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+/// What stands where a key's hash points to.
+enum Probe<'t> {
+    /// The text of its record.
+    Found(&'t [u8]),
+    /// A slot for it, and what would stand there of its hash.
+    Free { at: usize, tag: u32 },
 }
 
 /// Memory of so many bytes, at least one unit, in large pages where the system has them: they are had faster, and the
