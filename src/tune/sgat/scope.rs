@@ -21,7 +21,7 @@ pub struct Follower<'n> {
 }
 
 impl<'n> Follower<'n> {
-    /// Signatures at a kernel's reads once, of which there may be very many.
+    /// Looks at a kernel's reads once, of which there may be very many.
     pub fn new(network: &'n Network<'n>, arch: Arch, at: u32) -> Follower<'n> {
         let converted = network.stage(at).reads.iter().filter(|read| read.converted);
         let converted = converted.filter_map(|read| match read.source {

@@ -33,7 +33,7 @@ pub struct Subgraph {
 /// subgraphs of their own. Linear in the size of the network.
 ///
 /// A subgraph ends where the fewest bytes are waiting to be read further on, among the steps that end 32 to
-/// 96 kernels from its beginning: between blocks, not within them. This signatures at nothing but what the kernels
+/// 96 kernels from its beginning: between blocks, not within them. This looks at nothing but what the kernels
 /// around are, so that the borders within blocks that repeat are the same in each.
 pub fn partition(network: &Network<'_>, arch: Arch) -> Vec<Subgraph> {
     let (steps, lost) = steps(network, arch);
