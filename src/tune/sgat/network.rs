@@ -80,7 +80,7 @@ pub struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// Signatures at a lowered graph.
+    /// Looks at a lowered graph.
     pub fn new(
         graph: &'a Graph,
         lowered: &'a Lowered,

@@ -61,7 +61,7 @@ pub struct Decider<'a> {
 }
 
 impl Decider<'_> {
-    /// A decision that signatures at no equal problem.
+    /// A decision that looks at no equal problem.
     pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Decision {
         let known = Known::of(solver, problem);
         let banked = known.banked().cloned();

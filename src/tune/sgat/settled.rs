@@ -1,4 +1,4 @@
-//! What of all that was found is kept: the search signatures at one subgraph, and the network decides. Each strategy is priced
+//! What of all that was found is kept: the search looks at one subgraph, and the network decides. Each strategy is priced
 //! where it stands, kernel by kernel in order, as CANN's default is; what is not better there is not kept.
 
 use super::apply::{Ordered, Price};
