@@ -4,9 +4,10 @@ use super::disk::DISK;
 use super::document::Document;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
-use super::inspect::{PART_FIELD, Part, kept_out_line};
+use super::inspect::{PART_FIELD, Part, is_kept_out, kept_out_line};
 use super::key::Key;
 use super::knowledge::Knowledge;
+use super::lines::by_parts;
 use super::measurement::Measurement;
 use super::merge_outcome::MergeOutcome;
 use super::merge_places::{Place, is_one_file, is_same, places};
@@ -278,8 +279,10 @@ impl Merging<'_> {
     fn take_in(&mut self, source: &Given) {
         let mut foreign: FxHashSet<Bytes> =
             self.document.lines.iter().filter(|(_, record)| record.is_none()).map(|(text, _)| text.clone()).collect();
-        for (place, (text, record)) in source.document.lines.iter().enumerate() {
+        let broken = self.broken(source);
+        for ((place, (text, record)), is_broken) in source.document.lines.iter().enumerate().zip(broken) {
             match record {
+                Some(_) if is_broken => self.refuse(text),
                 Some(record) => self.take_record(source, place, record),
                 None if foreign.insert(text.clone()) => {
                     self.document.lines.push_foreign(text.clone());
@@ -296,10 +299,6 @@ impl Merging<'_> {
         let old = self.document.get(&record.key);
         let is_known = old.is_some();
         let is_same = old.is_some_and(|old| *old == record.knowledge);
-        if !is_same && self.is_broken(source.document.lines.text(place)) {
-            self.outcome.refused += 1;
-            return;
-        }
         if let Some(old) = self.document.get(&record.key) {
             let soc_fields = self.soc_fields;
             let standing = |measurement, knowledge| Standing { measurement, stated_us: None, knowledge, soc_fields };
@@ -324,14 +323,22 @@ impl Merging<'_> {
         *(if is_known { &mut self.outcome.updated } else { &mut self.outcome.added }) += 1;
     }
 
-    /// Whether CANN's operator would stop at a record, or its kernel not compute the result with it, whoever wrote it. The
-    /// first ones are named.
-    fn is_broken(&mut self, line: Option<&Bytes>) -> bool {
-        let Some((rule, of)) = line.zip(self.soc).and_then(|(line, soc)| kept_out_line(line, soc)) else {
-            return false;
+    /// Of each line whether CANN's operator would stop at its record, or its kernel not compute the result with it, whoever
+    /// wrote it. What stands in the bank already is not judged. Most of a merge's time goes here, so several threads do it.
+    fn broken(&self, source: &Given) -> Vec<bool> {
+        let lines: Vec<_> = source.document.lines.iter().collect();
+        let Some(soc) = self.soc else { return vec![false; lines.len()] };
+        let is_broken = |(text, record): &(&Bytes, Option<&Record>)| {
+            let is_new = |record: &&Record| self.document.get(&record.key) != Some(&record.knowledge);
+            record.filter(is_new).is_some_and(|_| is_kept_out(text, soc))
         };
-        self.outcome.name_broken(&rule, &of);
-        true
+        by_parts(&lines, |lines| lines.iter().map(is_broken).collect::<Vec<_>>()).concat()
+    }
+
+    /// Leaves a broken record out. The first ones are named.
+    fn refuse(&mut self, line: &[u8]) {
+        self.outcome.refused += 1;
+        self.outcome.name_broken(|| self.soc.and_then(|soc| kept_out_line(line, soc)));
     }
 
     /// Whether a record gains nothing over what CANN ships. Without times to compare, a tiling that someone

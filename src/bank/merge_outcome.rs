@@ -61,11 +61,14 @@ pub struct MergeOutcome {
 const MOST_NAMED: usize = 100;
 
 impl MergeOutcome {
-    /// Counts a record that CANN's operator would stop at, or whose kernel would not compute, and names the first ones.
-    pub(super) fn name_broken(&mut self, rule: &str, of: &str) {
+    /// Counts a record that CANN's operator would stop at, or whose kernel would not compute, and names the first ones:
+    /// `rule` is the one that it breaks, and what it is for.
+    pub(super) fn name_broken(&mut self, rule: impl FnOnce() -> Option<(String, String)>) {
         self.broken += 1;
         match self.broken {
-            ..=MOST_NAMED => self.warnings.push(format!("a record is not taken over: {rule} ({of})")),
+            ..=MOST_NAMED => {
+                self.warnings.extend(rule().map(|(rule, of)| format!("a record is not taken over: {rule} ({of})")));
+            }
             n if n == MOST_NAMED + 1 => {
                 self.warnings.push("more records that would not compute are counted, and not named".to_owned());
             }
@@ -92,12 +95,12 @@ mod tests {
     fn records_that_would_not_compute_are_counted_and_the_first_are_named() {
         let mut outcome = MergeOutcome::default();
         for number in 0..MOST_NAMED {
-            outcome.name_broken("a rule", &format!("record {number}"));
+            outcome.name_broken(|| Some(("a rule".to_owned(), format!("record {number}"))));
         }
         assert_eq!((outcome.broken, outcome.warnings.len()), (MOST_NAMED, MOST_NAMED));
         assert_eq!(outcome.warnings[99], "a record is not taken over: a rule (record 99)");
         for broken in [MOST_NAMED + 1, MOST_NAMED + 2] {
-            outcome.name_broken("a rule", "one more");
+            outcome.name_broken(|| unreachable!("it is counted alone"));
             assert_eq!((outcome.broken, outcome.warnings.len()), (broken, MOST_NAMED + 1));
         }
         assert!(outcome.warnings[MOST_NAMED].contains("not named"), "{:?}", outcome.warnings[MOST_NAMED]);

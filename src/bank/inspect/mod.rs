@@ -46,7 +46,7 @@ pub use merging::{Merged, merge_with_records};
 pub use part::{Part, Socs};
 pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};
 pub(crate) use runs::written_here;
-pub use runs::{Ours, broken_rule, kept_out_element, kept_out_line, stopping_rule};
+pub use runs::{Ours, broken_rule, is_kept_out, kept_out_element, kept_out_line, stopping_rule};
 pub use source::{Line, MAX_LINE_BYTES, Source, files};
 pub use verify::{Judge, verify};
 pub use work::canonical as exact_workload;

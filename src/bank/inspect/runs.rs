@@ -134,6 +134,11 @@ pub fn kept_out(record: &Record, soc: &Soc) -> Option<String> {
     if record.missing_fields().is_empty() { refused(unfit(record, soc)?) } else { None }
 }
 
+/// Whether a merge does not take a record's line over.
+pub fn is_kept_out(line: &[u8], soc: &Soc) -> bool {
+    Record::parse(line).is_ok_and(|record| kept_out(&record, soc).is_some())
+}
+
 /// The rule for which a merge does not take a record's line over, and what it is for; `None` for one that it takes.
 pub fn kept_out_line(line: &[u8], soc: &Soc) -> Option<(String, String)> {
     let record = Record::parse(line).ok()?;

@@ -226,7 +226,7 @@ impl Job {
                 bank.take_in(source, &others, &mut |Taken { fate, is_broken, line, record, reason }| {
                     outcome.count(fate);
                     if is_broken {
-                        outcome.name_broken(&reason, &record);
+                        outcome.name_broken(|| Some((reason.clone(), record.clone())));
                     }
                     outcome.records.push(MergedRecord { fate, source: (*path).clone(), line, record, reason });
                 })?;

@@ -5,7 +5,7 @@
 //! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch, of which
 //! `residency` says whether L2 holds them and `pieces` what they cost;
 //! `signatures` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
-//! loop around them, which `outcome` is the result of: its `run` makes `units` of every `problem` for the threads, signatures into
+//! loop around them, which `outcome` is the result of: its `run` makes `units` of every `problem` for the threads, looks into
 //! the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an interrupted one go on;
 //! `apply` puts the fused and cut kernels in order, by which alone times are told; `settled` keeps what is better there.
 
