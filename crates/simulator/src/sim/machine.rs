@@ -107,6 +107,7 @@ impl Machine {
             hbm: soc.hbm_gb_s * 1e3 * c.hbm_efficiency,
             hbm_peak: soc.hbm_gb_s * 1e3,
             l2_bytes: soc.l2_size as f64,
+            // The first 910 keeps what fits (its cube kernels leave 1.0 to 1.2 open), as its vector kernels find it.
             thrash: if soc.arch == Arch::C100 { 1.0 } else { c.thrash_factor },
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
             l2_alone: soc.l2_rate * soc.cube_freq_mhz * pick(c.l2_efficiency_c220, c.l2_efficiency),

@@ -136,11 +136,13 @@ impl Times {
         self.joined(other, |steady, _| steady + other.total)
     }
 
-    /// Runs `other` on this kernel's results while the next ones are made: the longer of the two decides, and each pipe
-    /// does the work of both. What `other` reads besides comes through the pipe that feeds this kernel.
+    /// Runs `other` on this kernel's results while the next ones are made: the longer of the two decides, and each pipe,
+    /// and the memory that all cores share, does the work of both. What `other` reads besides comes through the pipe that
+    /// feeds this kernel.
     fn beside(self, other: Times) -> Times {
         let (fed, computed) = (self.busy.mte2 + other.lead, self.busy.vec + other.busy.vec);
-        self.joined(other, |steady, hidden| steady.max(hidden).max(fed).max(computed))
+        let shared = self.shared + other.shared;
+        self.joined(other, |steady, hidden| steady.max(hidden).max(fed).max(computed).max(shared))
     }
 
     /// Both, whose times apart from what leads them and ends them `join` makes one.

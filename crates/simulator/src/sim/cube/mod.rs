@@ -17,7 +17,7 @@ pub(super) mod two_cores;
 mod walk;
 
 use super::constants::Constants;
-use super::machine::{Machine, is_first, norm, overlap};
+use super::machine::{Machine, norm, overlap};
 use super::{Cache, Pipes, Places, Times, Work};
 use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, MatMulKernel};
@@ -124,8 +124,7 @@ impl Traits {
     /// not known, the repository's unit being none (`sim::record`).
     fn of_m200(machine: &mut Machine, c: &Constants) -> Traits {
         machine.constants.l0_load_cycles = c.l0_load_cycles_m200;
-        // The first 910's transfers and steps cost far more than what orders tilings here.
-        machine.transfer_cycles = c.transfer_cycles;
+        // The first 910's steps cost far more than what orders tilings here.
         machine.mmad_cycles = c.mmad_cycles;
         machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
         Traits {
@@ -209,7 +208,7 @@ impl Problem {
         // A tile never spans two images.
         let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
         let padding = up(pixels, FRACTAL) / pixels;
-        let spread = w.kind == ConvKind::BackpropInput && strides > 1.0 && is_first(soc.arch);
+        let spread = w.kind == ConvKind::BackpropInput && strides > 1.0 && soc.arch == Arch::C100;
         let columns = if w.kind == ConvKind::BackpropFilter { problem.m } else { problem.k };
         let filter = problem.batch * columns * problem.n * es;
         let footprint = (x + y) * es + filter;
@@ -307,14 +306,17 @@ impl Problem {
         tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz
     }
 
-    /// Times that the busiest core has of an even share where images, or even parts of them where they are fewer than the
-    /// cores, are dealt whole.
-    fn uneven(&self, cores: f64) -> f64 {
+    /// Tasks that the busiest of so many cores works through, of all those that a schedule makes.
+    ///
+    /// Where images are dealt whole, so many of them are a round as there are cores, and half as many keep as many cores
+    /// busy: fewer than that are cut. The share is then a part of a task, too.
+    fn tasks_a_core(&self, tasks: f64, cores: f64) -> f64 {
         if self.images == 0.0 {
-            return 1.0;
+            return (tasks / cores).ceil();
         }
-        let dealt = self.images * (cores / self.images).floor().max(1.0);
-        (dealt / cores).ceil() * cores / dealt
+        let rounds =
+            if self.images > cores { (self.images / cores).ceil() } else { (2.0 * self.images / cores).min(1.0) };
+        tasks * rounds / self.images
     }
 
     /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.

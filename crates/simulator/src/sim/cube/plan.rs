@@ -41,14 +41,13 @@ impl Tiles {
         let (batch, k) = (extent(s.single.batch, p.batch, 1.0), up(extent(s.single.k, p.k, p.k0), p.k0));
         let tasks = (p.batch / batch).ceil() * (p.m / m).ceil() * (p.n / n).ceil() * (p.k / k).ceil();
         let used = f64::from(s.used_cores);
-        let rounds = p.uneven(used);
         Tiles {
             along_m: (m / l0_m).ceil(),
             along_n: (n / l0_n).ceil(),
             m: up(m, FRACTAL),
             n: up(n, FRACTAL),
             k: up(k, p.k0),
-            products: (tasks / used).ceil() * batch * rounds,
+            products: p.tasks_a_core(tasks, used) * batch,
             tasks,
             pieces: tasks * batch,
             active: tasks.min(used),

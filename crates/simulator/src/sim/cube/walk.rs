@@ -82,7 +82,9 @@ impl Problem {
         let Plan { tiles: t, a, b, drain, passes, .. } = &plan;
         let us = |cycles: f64| cycles / self.machine.mhz;
         let steps = (t.k / f64::from(s.l0.k_a)).ceil().max(1.0);
-        let tiles = t.products * t.count();
+        // A part of a product is walked as a whole one that costs as much.
+        let products = t.products.ceil();
+        let (tiles, part) = (products * t.count(), t.products / products);
         let [a_l0, b_l0] = l0_loads(self, s, t);
         // What issuing the transfers costs, per instruction.
         let issue = (task.mte2 - a.cycles - b.cycles) / (a.instructions + b.instructions);
@@ -95,15 +97,15 @@ impl Problem {
                 tiles_in_panel: loads.tiles_in_panel as u64,
                 pieces: loads.pieces as u64,
                 first_product_only: loads.once,
-                load_us: us(own.max(loads.bytes / transfers / self.machine.l2_rate)),
-                load_bytes: loads.bytes / transfers,
+                load_us: us(part * own.max(loads.bytes / transfers / self.machine.l2_rate)),
+                load_bytes: part * loads.bytes / transfers,
                 l0_us: us(l0 / tiles / steps),
                 l1_buffers: usize::from(buffers[0]),
                 l0_buffers: usize::from(buffers[1]),
             }
         };
         let walk = Walk {
-            products: t.products as u64,
+            products: products as u64,
             m_first: s.order == LoopOrder::MFirst,
             steps: steps as u64,
             mac_us: us(task.mac / tiles / steps),

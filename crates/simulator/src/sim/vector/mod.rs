@@ -380,9 +380,9 @@ impl Problem {
         let vec = us(self.cycles + self.rows * self.following_row_cycles + self.summed * self.machine.plane_cycles);
         let busy = Pipes { vec, mte2: lead, ..Pipes::default() };
         if behind_cube {
-            Times { busy, total: vec + lead, lead, ..Times::default() }
+            Times { busy, shared: memory, total: vec + lead, lead, ..Times::default() }
         } else {
-            Times { busy, total: norm([vec, lead]), ..Times::default() }
+            Times { busy, shared: memory, total: norm([vec, lead]), ..Times::default() }
         }
     }
 }
