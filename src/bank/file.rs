@@ -7,9 +7,10 @@ use super::knowledge::Knowledge;
 use super::lines::{Finding, sentences};
 use super::measurement::Stamp;
 use super::record::{Measured, Record};
+use super::side::side_path;
 use super::side::{Side, Verdict};
 use super::storage::Storage;
-use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction, is_made_of};
+use super::transaction::{Old, Role, Transaction, is_made_of};
 use super::unified;
 use super::whole::{self, Content};
 use crate::status::{Error, Result};
@@ -59,13 +60,8 @@ pub struct BankFile<'a> {
 impl<'a> BankFile<'a> {
     /// The file of this name in a `unified_bank` directory.
     pub fn new(storage: &'a dyn Storage, directory: &Path, name: &str, form: Form, op_type: &str) -> Self {
-        BankFile {
-            storage,
-            path: directory.join(name),
-            side_path: directory.join(OWN_DIRECTORY).join(format!("{name}.side.jsonl")),
-            form,
-            op_type: op_type.to_owned(),
-        }
+        let path = directory.join(name);
+        BankFile { storage, side_path: side_path(&path), path, form, op_type: op_type.to_owned() }
     }
 
     /// The file at a path.

@@ -12,6 +12,7 @@ use super::lines::{Finding, Use, by_parts};
 use super::measurement::Measurement;
 use super::record::Record;
 use super::standing::Standing;
+use super::transaction::OWN_DIRECTORY;
 use super::{hash, json};
 use crate::soc::Soc;
 use crate::status::Result;
@@ -19,6 +20,7 @@ use crate::workload::DefaultOrigin;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The side file of one bank file.
 #[derive(Debug, Clone, Default)]
@@ -198,6 +200,12 @@ impl Side {
         let lines = lines.into_iter().map(|(_, line)| line).chain(later);
         Ok(lines.flat_map(|line| (line + "\n").into_bytes()).collect())
     }
+}
+
+/// Where the side file of a bank's file lies.
+pub fn side_path(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    file.with_file_name(OWN_DIRECTORY).join(format!("{name}.side.jsonl"))
 }
 
 /// What the times of a measurement depend on besides the backend.

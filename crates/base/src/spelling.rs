@@ -65,6 +65,15 @@ pub fn beginning(text: &str) -> String {
     if text.chars().nth(LETTERS).is_some() { start + "..." } else { start }
 }
 
+/// A reason with the last line that a program wrote, as far as a message bears it.
+pub fn with_last_line(reason: &str, written: &str) -> String {
+    const QUOTED: usize = 200;
+    match written.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+        Some(line) => format!("{reason}: {}", line.chars().take(QUOTED).collect::<String>()),
+        None => reason.to_owned(),
+    }
+}
+
 /// A message whose names, which stand between backquotes, are [`shortened`].
 pub fn with_short_names(message: String) -> String {
     if message.len() <= LONGEST_NAME {

@@ -5,6 +5,7 @@ use super::job::{self, Answer, Job, VERSION, Work};
 use super::program::COMMAND;
 use super::workshop::{Bench, JOB};
 use crate::output_file::private;
+use crate::spelling::with_last_line;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,9 +23,8 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(5);
 /// How often it is looked whether the caller cancelled; a process that ends is noticed at once.
 const LOOK: Duration = Duration::from_millis(20);
-/// Bytes of the output's end that a complaint is looked for in, and letters of it that are quoted.
+/// Bytes of the output's end that a complaint is looked for in.
 const TAIL: u64 = 4096;
-const QUOTED: usize = 200;
 /// What a process writes to its standard input when it is ready to measure, and reads when it may.
 pub const READY: u8 = b'r';
 /// See [`READY`].
@@ -218,8 +218,5 @@ pub fn complaint(reason: &str, output: &Path) -> String {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     let tail = tail().unwrap_or_default();
-    match tail.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => format!("{reason}: {}", line.chars().take(QUOTED).collect::<String>()),
-        None => reason.to_owned(),
-    }
+    with_last_line(reason, &tail)
 }

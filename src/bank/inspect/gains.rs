@@ -6,9 +6,9 @@ use crate::bank::disk::DISK;
 use crate::bank::form::Form;
 use crate::bank::key::Key;
 use crate::bank::knowledge::Knowledge;
+use crate::bank::side::side_path;
 use crate::bank::side::{Side, Verdict};
 use crate::bank::storage::Storage;
-use crate::bank::transaction::OWN_DIRECTORY;
 use crate::workload::DefaultOrigin;
 use serde::Serialize;
 
@@ -53,9 +53,7 @@ pub struct Gains {
 impl Gains {
     /// Reads the side file of a bank file.
     pub fn of(source: &Source) -> Gains {
-        let name = source.path().file_name().unwrap_or_default().to_string_lossy();
-        let path = source.path().with_file_name(OWN_DIRECTORY).join(format!("{name}.side.jsonl"));
-        Gains { content: DISK.read(&path).ok().flatten().unwrap_or_default(), sides: Vec::new() }
+        Gains { content: DISK.read(&side_path(source.path())).ok().flatten().unwrap_or_default(), sides: Vec::new() }
     }
 
     /// The times of a record whose tiling is the one that was measured.

@@ -10,6 +10,7 @@ use super::source::Source;
 use crate::bank::disk::DISK;
 use crate::bank::file_name::{FileName, refused};
 use crate::bank::kind::Kind;
+use crate::bank::side::side_path;
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::bank::whole::Content as _;
 use crate::bank::{unified, update};
@@ -90,9 +91,8 @@ pub fn import(
         let path = staging.path().join(&name);
         std::fs::write(&path, staged.lines.text).map_err(failed)?;
         if !staged.side.is_empty() {
-            let own = staging.path().join(OWN_DIRECTORY);
-            std::fs::create_dir_all(&own).map_err(failed)?;
-            std::fs::write(own.join(format!("{name}.side.jsonl")), staged.side).map_err(failed)?;
+            std::fs::create_dir_all(staging.path().join(OWN_DIRECTORY)).map_err(failed)?;
+            std::fs::write(side_path(&path), staged.side).map_err(failed)?;
         }
         offered.push(path);
     }

@@ -11,7 +11,7 @@ use crate::bank::knowledge::Knowledge;
 use crate::bank::merge::{checked, merge_place};
 use crate::bank::merge_outcome::{Fate, MergeOutcome, MergedRecord};
 use crate::bank::merge_places::{Place, is_one_file};
-use crate::bank::transaction::OWN_DIRECTORY;
+use crate::bank::side::side_path;
 use crate::output_file::HiddenFolder;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -96,7 +96,7 @@ impl Copy {
         for file in files_of(into)? {
             let to = if is_one_file(into) { path.clone() } else { path.join(file.file_name().unwrap_or_default()) };
             std::fs::copy(&file, &to).map_err(failed)?;
-            let (side, copied) = (side_file(&file), side_file(&to));
+            let (side, copied) = (side_path(&file), side_path(&to));
             if side.is_file() {
                 copied.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
                 std::fs::copy(&side, &copied).map_err(failed)?;
@@ -104,12 +104,6 @@ impl Copy {
         }
         Ok(Copy { _directory: directory, path })
     }
-}
-
-/// The side file of a bank file.
-fn side_file(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(OWN_DIRECTORY).join(format!("{name}.side.jsonl"))
 }
 
 /// The files that a path names and that a merge may replace; none where there is nothing yet.

@@ -6,6 +6,7 @@
 use super::family::{Families, Family, MARK};
 use super::measured::Measured;
 use aoe::search::space::{Parameter, Space, Value};
+use aoe::spelling::with_last_line;
 use aoe::status::{Error, Result};
 use crossbeam::channel::{Receiver, after, bounded, select};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -21,8 +22,6 @@ const KEPT: usize = 64 << 10;
 /// Wait for the end of the output of a program that was ended. Longer takes only a process that could not be
 /// ended and still holds the output; it is no part of the measurement.
 const DRAIN: Duration = Duration::from_secs(2);
-/// Letters of a program's complaint that a reason quotes.
-const QUOTED: usize = 200;
 /// Begins the name of the environment variable that holds a parameter: no parameter can pass for another variable.
 const NAMESPACE: &str = "AOE_PARAM_";
 /// Variables that decide how programs are found, loaded and started, or belong to us. Whatever exports parameters under
@@ -96,7 +95,7 @@ impl Program {
             (End::Exited, Ok(status)) if status.success() => {
                 time(&output).map_or_else(Measured::Failed, Measured::Time)
             }
-            (End::Exited, Ok(status)) => Measured::Failed(with_complaint(described(status), &complaint)),
+            (End::Exited, Ok(status)) => Measured::Failed(with_last_line(&described(status), &complaint)),
             (End::Exited, Err(error)) => Measured::Failed(format!("cannot be waited for: {error}")),
         }
     }
@@ -143,14 +142,6 @@ fn described(status: ExitStatus) -> String {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => format!("killed by signal {signal}"),
         (None, None) => status.to_string(),
-    }
-}
-
-/// A reason with the last line that the program wrote to stderr.
-fn with_complaint(reason: String, complaint: &str) -> String {
-    match complaint.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => format!("{reason}: {}", line.chars().take(QUOTED).collect::<String>()),
-        None => reason,
     }
 }
 

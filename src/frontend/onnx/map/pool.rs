@@ -14,7 +14,7 @@ pub const RULES: &[Rule] = &[
     same("GlobalAveragePool", "GlobalAveragePool", &[]),
     with("LpPool", lp_pool),
     with("GlobalLpPool", global_lp_pool),
-    // Becomes a reduction once its rank is known: see `frontend::settle_axes`.
+    // Becomes a reduction once its rank is known: see `settle`, where ranks are known.
     same("GlobalMaxPool", "GlobalMaxPool", &[]),
     with("MaxRoiPool", max_roi_pool),
     same(
