@@ -906,7 +906,7 @@ void AoeSearchDestroy(AoeSearch *search);
  *     AoeBankClose(bank);
  *
  * A bank is a snapshot of its files at the moment it was opened; it never changes. To see what was written
- * since, open another and close this one. It takes about 310 bytes of memory for a MatMulV3 record.
+ * since, open another and close this one. It takes about 550 bytes of memory for a MatMulV3 record.
  */
 typedef struct AoeBank AoeBank;
 

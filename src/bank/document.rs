@@ -10,8 +10,8 @@ use super::record::Record;
 use super::side::Side;
 use crate::status::Result;
 use prost::bytes::Bytes;
-use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 /// A bank file.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub struct Document {
     op_type: String,
     /// Its lines, with what there is to tell of them.
     pub lines: Lines<Record>,
-    /// Where the records stand, by their keys.
-    places: FxHashMap<Key, usize>,
+    /// Where the records stand, by their keys; hashed so that no file can make its keys collide.
+    places: HashMap<Key, usize>,
     /// For each line that stays, its shape or 0, see [`Reading::shape`](super::reader::Reading::shape).
     shapes: Vec<u64>,
 }
@@ -44,7 +44,7 @@ impl Document {
             form,
             op_type: op_type.to_owned(),
             lines: Lines::default(),
-            places: FxHashMap::with_capacity_and_hasher(lines.len(), FxBuildHasher),
+            places: HashMap::with_capacity(lines.len()),
             shapes: Vec::new(),
         };
         let parsed = by_parts(&lines, |lines| {

@@ -214,7 +214,8 @@ impl Run {
     /// Time of all tasks together in microseconds: the network's time in the reports, where no exchange runs beside
     /// what computes.
     pub fn total_us(&self) -> f64 {
-        self.tasks.iter().map(|task| self.kernel(task).us()).sum()
+        // A plain sum of none is -0.
+        self.tasks.iter().fold(0.0, |sum, task| sum + self.kernel(task).us())
     }
 
     /// Begin and end of one form's run in microseconds; `None` where it has no task.

@@ -9,9 +9,10 @@ use crate::bank::lines::{Finding, Judged, Lines, Use, by_parts};
 use crate::bank::reader::{Judge, LineReader, Mended, Notes, repeated};
 use crate::bank::side::Side;
 use crate::bank::{Content as _, unified};
+use crate::input_file;
+use crate::status::{Error, Result};
 use prost::bytes::Bytes;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// A file as it is looked up in.
@@ -33,16 +34,14 @@ struct Part {
     lines: Vec<Result<(usize, Notes), Unusable>>,
 }
 
-/// What a file holds. One that is replaced meanwhile is read to its end. Fails for what is no regular file.
-pub fn read(path: &Path) -> io::Result<Bytes> {
-    let mut file = File::open(path)?;
-    let data = file.metadata()?;
-    if !data.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let size = usize::try_from(data.len()).map_err(io::Error::other)?;
-    let mut content = memory(size)?;
-    file.read_exact(content.get_mut(..size).unwrap_or_default())?;
+/// What a file holds. One that is replaced meanwhile is read to its end. Fails for what is no regular file: a pipe in a
+/// bank's place is not waited for.
+pub fn read(path: &Path) -> Result<Bytes> {
+    let mut file = input_file::open(path)?;
+    let failed = |e: io::Error| Error::file("read", path, e);
+    let size = usize::try_from(file.metadata().map_err(failed)?.len()).map_err(|e| failed(io::Error::other(e)))?;
+    let mut content = memory(size).map_err(failed)?;
+    file.read_exact(content.get_mut(..size).unwrap_or_default()).map_err(failed)?;
     Ok(Bytes::from_owner(content).slice(..size))
 }
 

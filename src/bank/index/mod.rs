@@ -102,7 +102,7 @@ impl Index {
             return Err(refused(path, reason));
         }
         let failed = |e: std::io::Error| Error::file("read", path, e);
-        let content = load::read(path).map_err(failed)?;
+        let content = load::read(path)?;
         let loaded = if let Form::Unified(_) = name.form {
             load::load_unified(&content).map_err(failed)?
         } else {

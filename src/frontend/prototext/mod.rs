@@ -16,6 +16,7 @@ pub mod wire;
 
 use crate::status::{Error, Result};
 use input::Input;
+use std::sync::Arc;
 
 /// Messages inside messages; a net's own nest four deep.
 const MAX_DEPTH: usize = 32;
@@ -31,7 +32,8 @@ pub struct Message {
 /// One occurrence of a field.
 #[derive(Debug)]
 pub struct Field {
-    pub name: Box<str>,
+    /// Shared by all values of a list.
+    pub name: Arc<str>,
     pub value: Value,
     /// Line of the file, from 1.
     pub line: u64,
@@ -93,6 +95,7 @@ impl Parser<'_, '_> {
             return Err(self.input.wrong("a field's name is expected"));
         }
         self.input.take(name.len());
+        let name: Arc<str> = name.into();
         let mut add = |value| message.fields.push(Field { name: name.clone(), value, line });
         let colon = self.input.accept(b':')?;
         if colon && self.input.accept(b'[')? {

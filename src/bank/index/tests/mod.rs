@@ -246,3 +246,15 @@ fn unified_banks_are_looked_up_in_by_their_texts_and_by_the_work() {
     let file = dir.path().join(unified::file_name("matmul", &soc));
     assert_eq!(Index::open(&[file], &Part::default()).unwrap().records(), 1);
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_bank_is_refused_and_not_waited_for() {
+    let layer = tempfile::tempdir().unwrap();
+    let pipe = layer.path().join("Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+    let refused = match Index::open(&[pipe], &Part::default()) {
+        Err(error) => error.to_string(),
+        Ok(index) => index.warnings().join("; "),
+    };
+    assert!(refused.contains("MatMulV3_runtime_kb.json") && refused.contains("regular file"), "{refused}");
+}
