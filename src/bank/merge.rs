@@ -298,8 +298,8 @@ impl Merging<'_> {
         let time = vouched(&source.side, &record.key, &record.knowledge);
         let old = self.document.get(&record.key);
         let is_known = old.is_some();
-        let is_same = old.is_some_and(|old| *old == record.knowledge);
-        if let Some(old) = self.document.get(&record.key) {
+        if let Some(old) = old {
+            let is_same = *old == record.knowledge;
             let soc_fields = self.soc_fields;
             let standing = |measurement, knowledge| Standing { measurement, stated_us: None, knowledge, soc_fields };
             let own = standing(vouched(self.side, &record.key, old), old);

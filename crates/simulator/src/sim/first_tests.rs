@@ -1,6 +1,6 @@
 //! Kernels of the first generation, which TBE generates for fused cores.
 
-use super::Model;
+use super::{Model, Prediction};
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::workload::{Conv, ConvKind, MatMul, MatMulKernel, Operand, Vector, Workload};
@@ -8,10 +8,14 @@ use aoe_graph::{DataType, Format};
 
 const PART: &str = "Ascend910A";
 
+/// A kernel with its default tiling.
+fn predicted(workload: &Workload, soc: &Soc) -> Prediction {
+    let schedule = default_policy(workload, soc).unwrap();
+    Model::new(workload, soc).unwrap().predict(&schedule).unwrap()
+}
+
 fn time_us(workload: &Workload) -> f64 {
-    let soc = Soc::find(PART).unwrap();
-    let schedule = default_policy(workload, &soc).unwrap();
-    Model::new(workload, &soc).unwrap().predict(&schedule).unwrap().time_us
+    predicted(workload, &Soc::find(PART).unwrap()).time_us
 }
 
 /// The gradient of so many images of 56 x 56 by 3 x 3 filters, at this stride.
@@ -61,15 +65,10 @@ fn a_product_s_pipes_hide_each_other_in_part_alone() {
         b_format: Format::FractalNz,
         ..MatMul::new(4096, 1024, 1024)
     };
-    let soc = Soc::find(PART).unwrap();
-    let workload = Workload::MatMul(product);
-    let predicted = Model::new(&workload, &soc).unwrap().predict(&default_policy(&workload, &soc).unwrap()).unwrap();
-    let [longest, sum] = {
-        let p = predicted.pipes;
-        let all = [p.mac, p.mte1, p.mte2, p.vec, p.mte3];
-        [all.into_iter().fold(0.0, f64::max), all.into_iter().sum::<f64>()]
-    };
-    assert!(longest < 0.9 && sum > 1.0, "{predicted:?}");
+    let predicted = predicted(&Workload::MatMul(product), &Soc::find(PART).unwrap());
+    let pipes = predicted.pipes;
+    let sum = pipes.mac + pipes.mte1 + pipes.mte2 + pipes.vec + pipes.mte3;
+    assert!(pipes.busiest() < 0.9 && sum > 1.0, "{predicted:?}");
 }
 
 #[test]
@@ -95,15 +94,13 @@ fn a_timeline_goes_through_all_rounds_of_images() {
 }
 
 /// Bytes that a convolution with an addition behind it reads and writes, and the time of both.
-fn with_addition(part: &str, batch: u64) -> (f64, f64) {
-    let soc = Soc::find(part).unwrap();
+fn with_addition(soc: &Soc, batch: u64) -> (f64, f64) {
     let conv = Conv { format: Format::Nc1hwc0, ..Conv::image(ConvKind::Forward, batch, [64, 256], 56, 1) };
     let map = Operand { format: Format::Nc1hwc0, ..Operand::new([batch, 16, 56, 56, 16], DataType::Float16) };
     let bytes = map.bytes() as f64 * 2.25;
     let add = Vector { op_type: "Add".into(), inputs: vec![map.clone(), map.clone()], outputs: vec![map] };
     let workload = Workload::Fused(vec![Workload::Conv(conv), Workload::Vector(add)]);
-    let schedule = default_policy(&workload, &soc).unwrap();
-    (bytes, Model::new(&workload, &soc).unwrap().predict(&schedule).unwrap().time_us)
+    (bytes, predicted(&workload, soc).time_us)
 }
 
 #[test]
@@ -111,7 +108,7 @@ fn what_two_pieces_of_a_kernel_move_passes_one_memory() {
     for part in [PART, "Ascend310P3", "Ascend910B2"] {
         let soc = Soc::find(part).unwrap();
         for batch in [64, 256] {
-            let (bytes, us) = with_addition(part, batch);
+            let (bytes, us) = with_addition(&soc, batch);
             // L2 may hold as much of what is read, and of what is written, as fits.
             let least = (bytes - 2.0 * soc.l2_size as f64) / (soc.hbm_gb_s * 1e3);
             assert!(us > least, "{part}, {batch} images: {us} us, and device memory needs {least}");
